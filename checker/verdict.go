@@ -1,0 +1,156 @@
+// Package checker is what must hold: the contract of a configuration, the log checker that decides by offsets, porcupine as a second
+// judge, invariants over the brokers' state, and the verdict with its witness. It sees a history and nothing else.
+package checker
+
+import "tidemark/history"
+
+// Status is a verdict's word.
+type Status string
+
+// The verdicts. Only Valid is green.
+const (
+	Valid   Status = "valid"
+	Invalid Status = "invalid"
+	Unknown Status = "unknown" // something ran out; Verdict.Reason says what
+	Vacuous Status = "vacuous" // too few operations, or faults that changed nothing
+)
+
+// Severity says what a finding means under the contract.
+type Severity string
+
+// The severities: a violation makes the run invalid, an allowed anomaly is reported, information is only that.
+const (
+	Violation Severity = "violation"
+	Allowed   Severity = "allowed"
+	Info      Severity = "info"
+)
+
+// Class names an anomaly.
+type Class string
+
+// The classes of anomaly.
+const (
+	LostWrite         Class = "lost acknowledged write"
+	TwoValues         Class = "two values at one offset"
+	Duplicate         Class = "duplicate"
+	Phantom           Class = "phantom"                        // a record that nobody sent
+	AbortedRead       Class = "read of a failed write"         // a write reported as definitely failed is in the log
+	RealtimeOrder     Class = "order against real time"        // A acknowledged before B was sent, yet behind it
+	UncommittedRead   Class = "read of uncommitted data"       // read, and later not there
+	NonmonotonicPoll  Class = "consumer goes back"             // next poll starts before the position
+	PollSkip          Class = "consumer skips"                 // records between are missing from a poll
+	AckOffsetMismatch Class = "acknowledged at another offset" // the ack's offset holds something else, the value is elsewhere
+	NotSettled        Class = "not settled"
+	InvariantBroken   Class = "invariant broken"
+	Nonlinearizable   Class = "not linearizable" // porcupine alone objects
+)
+
+// Finding is one anomaly with its witness.
+type Finding struct {
+	Class     Class             `json:"class"`
+	Severity  Severity          `json:"severity"`
+	Partition history.Partition `json:"partition"`
+	Offset    history.Offset    `json:"offset"` // UnknownOffset where there is none
+	Value     string            `json:"value,omitempty"`
+	Count     int               `json:"count"` // how many of the class this one stands for (the first is told)
+	Ops       []int64           `json:"ops"`   // operations that prove it
+	Witness   Witness           `json:"witness"`
+	Signature string            `json:"signature"` // class + the protocol steps that touched the offset
+	Text      string            `json:"text"`      // the witness in words, a few sentences
+}
+
+// Witness is the proof of a finding as fields; the report draws it, Text tells it. Zero values stand for "not known".
+type Witness struct {
+	Value     string             `json:"value"`
+	Offset    history.Offset     `json:"offset"`
+	Producer  int32              `json:"producer"`
+	Acked     int64              `json:"ackedNanos"` // when the producer got the ack, -1 if never
+	AckedBy   history.BrokerID   `json:"ackedBy"`
+	AckEpoch  history.Epoch      `json:"ackEpoch"` // leader epoch in which it was acknowledged, from the steps
+	HeldBy    []history.BrokerID `json:"heldBy"`   // replicas that had appended it when it was acknowledged
+	ISR       []history.BrokerID `json:"isr"`      // the ISR when it was acknowledged
+	RemovedBy []Removal          `json:"removedBy"`
+	Replaced  string             `json:"replaced,omitempty"` // the value that stands at its offset at the end
+	Steps     []history.Step     `json:"steps"`              // elections, truncations, ISR changes, downs and starts between ack and loss
+}
+
+// Removal says how one replica came not to have the record: truncated, lost in a power failure, or never fetched.
+type Removal struct {
+	Broker history.BrokerID `json:"broker"`
+	How    string           `json:"how"` // truncated, recovery, never had it
+	Time   int64            `json:"timeNanos"`
+	From   history.Offset   `json:"from"`
+	To     history.Offset   `json:"to"`
+	Leader history.BrokerID `json:"leader"` // whom it followed then
+	Epoch  history.Epoch    `json:"epoch"`
+}
+
+// Verdict is the outcome of checking one run.
+type Verdict struct {
+	Format    int       `json:"format"` // 1
+	Checker   string    `json:"checker"`
+	Status    Status    `json:"status"`
+	Reason    string    `json:"reason"`   // one sentence
+	Findings  []Finding `json:"findings"` // violations first
+	Contract  Contract  `json:"contract"`
+	Stats     Stats     `json:"stats"`
+	Porcupine Second    `json:"porcupine"`
+}
+
+// Second is what the second judge said.
+type Second struct {
+	Outcome string `json:"outcome"` // agrees, objects, unknown, not asked
+	Windows int    `json:"windows"`
+	Unknown int    `json:"unknown"` // windows in which its budget ran out
+	Budget  string `json:"budget"`
+}
+
+// Stats counts what the run did, so that a green one can be seen to have done something.
+type Stats struct {
+	Sends, Acked, Failed, Unknown int64
+	Polls, Records                int64
+	LeaderChanges, ISRShrinks     int64
+	ISRGrowths, Truncations       int64
+	TornRecoveries                int64
+	Faults, FaultsObserved        int64
+	FaultsByKind                  map[string]int64 // observed
+	DumpedReplicas, DumpErrors    int64
+}
+
+// Contract is what a configuration promises, and what its faults may take away.
+type Contract struct {
+	Acks           int16  `json:"acks"`
+	MinISR         int    `json:"minInsyncReplicas"`
+	Factor         int    `json:"replicationFactor"`
+	Unclean        bool   `json:"uncleanLeaderElection"`
+	ELR            bool   `json:"eligibleLeaderReplicas"`
+	Idempotent     bool   `json:"idempotent"`
+	WithinBudget   bool   `json:"withinBudget"` // the nemesis stays inside the fault budget
+	Durable        bool   `json:"durable"`      // what was acknowledged is never lost
+	Ordered        bool   `json:"ordered"`
+	ExactlyOnce    bool   `json:"exactlyOnce"`
+	CommittedReads bool   `json:"committedReads"` // what a consumer read stays
+	Because        string `json:"because"`        // one sentence: why the promises are what they are
+}
+
+// ContractOf derives the contract from a run's configuration.
+func ContractOf(run history.Run) Contract { panic("not built") }
+
+// Options bound a check.
+type Options struct {
+	PorcupineSteps int // budget of the second judge in model steps over the whole history; 0 leaves it out
+}
+
+// Check judges a history. broken lists invariants that the simulator saw broken.
+func Check(run history.Run, h *history.History, broken []Broken, opt Options) Verdict {
+	panic("not built")
+}
+
+// Broken is one broken invariant.
+type Broken struct {
+	Name      string // LogMatching, LeaderCompleteness, ...
+	Time      int64  // nanoseconds since the run's start
+	Detail    string // who, where, what was expected, in words
+	Partition history.Partition
+	Offset    history.Offset
+}

@@ -1,0 +1,31 @@
+package history
+
+import "time"
+
+// Run is a run fully expanded, as run.json holds it: with this and the same build, a simulated run replays exactly.
+// 64-bit seeds are JSON strings, as JavaScript cannot hold them as numbers.
+type Run struct {
+	Format   int               `json:"format"` // version of this schema, 1
+	Tool     string            `json:"tool"`   // version of tidemark that made it
+	Build    string            `json:"build"`  // hash of the program's own file: only the same build replays exactly
+	World    string            `json:"world"`  // sim or docker
+	Seed     uint64            `json:"seed,string"`
+	Started  time.Time         `json:"started"` // wall clock; no decision depends on it
+	Duration time.Duration     `json:"duration"`
+	Settle   time.Duration     `json:"settle"` // bound on settling
+	Brokers  int               `json:"brokers"`
+	Topic    string            `json:"topic"`
+	Parts    int               `json:"partitions"`
+	Factor   int               `json:"replicationFactor"`
+	MinISR   int               `json:"minInsyncReplicas"`
+	Acks     int16             `json:"acks"`
+	Unclean  bool              `json:"uncleanLeaderElection"`
+	ELR      bool              `json:"eligibleLeaderReplicas"`
+	Writers  int               `json:"producers"`
+	Readers  int               `json:"consumers"`
+	Rate     float64           `json:"rate"`             // operations a second, all clients together
+	Config   map[string]string `json:"config,omitempty"` // further broker configuration, Kafka's keys
+	Bug      string            `json:"bug,omitempty"`    // the known bug that is switched on
+	Plan     string            `json:"plan"`             // the nemesis plan as text
+	Beyond   bool              `json:"beyondBudget,omitempty"`
+}

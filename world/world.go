@@ -1,0 +1,124 @@
+// Package world is the ground a run stands on, as interfaces: Env (time, concurrency, randomness) and Cluster (brokers,
+// connections, the faults that can be done, what an observer can see). Workloads, nemesis and the run loop are blocking
+// code over these; the simulator gives them coroutines and virtual time, containers give them goroutines and the real clock.
+package world
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"tidemark/history"
+)
+
+// Env is time, concurrency and randomness. In the simulator only one function runs at a time, and only Sleep, Signal.Until
+// and Conn calls let another one run.
+type Env interface {
+	// Now is the time since the run's start, on one monotonic clock.
+	Now() time.Duration
+	// Sleep blocks the calling function for d; d ≤ 0 returns at once.
+	Sleep(d time.Duration)
+	// Go runs fn concurrently. The name appears in traces and errors.
+	Go(name string, fn func())
+	// Rand returns the random stream named (seed, purpose, index): one client more does not shift another's numbers. Each
+	// call returns a fresh stream from its beginning.
+	Rand(purpose string, index int) *rand.Rand
+	// NewSignal returns a signal that nobody waits on yet.
+	NewSignal() Signal
+}
+
+// Signal lets functions wait for a condition that others bring about.
+type Signal interface {
+	// Notify makes every waiter look at its condition again. Change the state first, then notify.
+	Notify()
+	// Until blocks until cond returns true, looking at once and after each Notify; it returns false when timeout (if ≥ 0)
+	// has passed first. cond must be quick, must not block and must guard its own state.
+	Until(cond func() bool, timeout time.Duration) bool
+}
+
+// Errors of connections. A request whose Send returned ErrRefused never left; after any other error it may have arrived.
+var (
+	ErrRefused = errors.New("connection refused")
+	ErrTimeout = errors.New("timed out")
+	ErrClosed  = errors.New("connection closed")
+)
+
+// Conn is one ordered connection of a client to a broker. Frames are Kafka frames without their 4-byte length.
+type Conn interface {
+	// Send hands one frame to the network.
+	Send(frame []byte) error
+	// Receive blocks for the next frame: ErrTimeout after timeout, ErrClosed when the peer closed or reset.
+	Receive(timeout time.Duration) ([]byte, error)
+	// Close closes it; what was sent may still arrive at the broker.
+	Close()
+}
+
+// Ability is a fault that a world can do; a plan that needs more is refused before the run.
+type Ability string
+
+// The abilities, by the names that plans use.
+const (
+	CanPartition Ability = "partition"
+	CanKill      Ability = "kill"
+	CanPause     Ability = "pause"
+	CanPowerFail Ability = "powerfail"
+	CanStop      Ability = "stop"
+	CanElect     Ability = "elect"
+	CanClock     Ability = "clock"
+)
+
+// ProcessState is what a probe sees of a broker's process.
+type ProcessState string
+
+// The process states.
+const (
+	ProcessRunning ProcessState = "running"
+	ProcessPaused  ProcessState = "paused"
+	ProcessGone    ProcessState = "gone"
+)
+
+// Cluster is the brokers of a run. Methods that act may block (virtual or real time); an error says what was tried on whom.
+// Acting on a broker in the wrong state (killing a dead one) is an error.
+type Cluster interface {
+	// Brokers lists every broker, ascending.
+	Brokers() []history.BrokerID
+	// Abilities lists the faults that this world can do, in a fixed order.
+	Abilities() []Ability
+
+	// Dial connects the named client to a broker: ErrRefused when nothing listens, ErrTimeout when no answer came.
+	Dial(client string, to history.BrokerID, timeout time.Duration) (Conn, error)
+
+	// Cut drops everything that goes from one broker to another, in that direction only; existing connections stay, stalled.
+	Cut(from, to history.BrokerID) error
+	// Heal ends a cut.
+	Heal(from, to history.BrokerID) error
+	// Kill is kill -9: the process is gone, the page cache survives.
+	Kill(b history.BrokerID) error
+	// PowerFail stops the machine: what was not synced may be lost. Detail says what the disk lost.
+	PowerFail(b history.BrokerID) (detail string, err error)
+	// Stop is a controlled shutdown; it returns when the process is gone or after timeout with an error.
+	Stop(b history.BrokerID, timeout time.Duration) error
+	// Start starts a stopped, killed or powered-off broker on the disk that it left.
+	Start(b history.BrokerID) error
+	// Pause is SIGSTOP, Resume SIGCONT.
+	Pause(b history.BrokerID) error
+	Resume(b history.BrokerID) error
+	// SetClock lets a broker's clock run at rate (1 is right, 1.01 is one per cent fast) from now on, without a jump.
+	SetClock(b history.BrokerID, rate float64) error
+	// Elect makes a replica the partition's leader cleanly: reordered assignment, then ElectLeaders (Kafka's admin requests).
+	Elect(p history.Partition, b history.BrokerID, timeout time.Duration) error
+
+	// ProbeLink tries to get a message from one broker to another within timeout: true when it passed.
+	ProbeLink(from, to history.BrokerID, timeout time.Duration) bool
+	// ProbeProcess looks at a broker's process.
+	ProbeProcess(b history.BrokerID) ProcessState
+	// ProbeServing asks a broker for ApiVersions: true when it answered within timeout.
+	ProbeServing(b history.BrokerID, timeout time.Duration) bool
+	// ProbeClock reads a broker's clock: its local time since its boot's origin. Two readings give the rate.
+	ProbeClock(b history.BrokerID) (time.Duration, error)
+
+	// Observe returns the cluster as it stands; Index and Time are left for the recorder.
+	Observe() history.ClusterState
+	// Dump reads every replica of a broker from its own files.
+	Dump(b history.BrokerID) []history.Dump
+}
