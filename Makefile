@@ -1,0 +1,52 @@
+# What a developer does with Tidemark. Go 1.26 is all that building, running and benchmarking need; the report's tests
+# also need Chromium, and the race detector needs a C compiler.
+
+GOLANGCI_VERSION := v2.15.0
+GOLANGCI         := .tools/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
+
+# Rooms with goroutines, tested under the race detector. The others run in one thread by design (house_test.go holds
+# them to it), so their suites, which simulate hours, run without its tenfold cost.
+CONCURRENT := ^tidemark/(cmd|harness|history|results|broker/server)(/|$$)
+
+FUZZTIME ?= 1m
+COUNT    ?= 3
+
+.PHONY: run build test bench lint fuzz screenshot clean
+
+run: build
+	bin/tidemark run
+
+build:
+	CGO_ENABLED=0 go build -trimpath -o bin/tidemark ./cmd/tidemark
+
+test:
+	go vet ./...
+	go test -timeout 6m $$(go list ./... | grep -vE '$(CONCURRENT)')
+	go test -timeout 6m -race $$(go list ./... | grep -E '$(CONCURRENT)')
+
+bench:
+	go test -run '^$$' -bench . -benchmem -count $(COUNT) ./...
+
+lint: $(GOLANGCI)
+	$(GOLANGCI) run ./...
+
+$(GOLANGCI):
+	GOBIN=$(abspath $(dir $@)) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+
+# Every fuzz target of the tree, one after another, each for FUZZTIME.
+fuzz:
+	@set -e; grep -rnoE '^func Fuzz\w+' --include='*_test.go' . \
+	| sed -E 's,^\./(.*)/[^/]+:[0-9]+:func (\w+),\1 \2,' | sort \
+	| while read -r dir target; do \
+		echo "== $$dir $$target"; \
+		go test "./$$dir" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) </dev/null; \
+	done
+
+# A picture of a run's report for this README: make screenshot DIR=runs/...
+screenshot:
+	@test -n "$(DIR)" || { echo "usage: make screenshot DIR=runs/<time>-<seed>" >&2; exit 64; }
+	go test ./results -count 1 -run '^TestScreenshot$$' -args -screenshot-of "$(abspath $(DIR))" -screenshot-to "$(abspath docs/report.png)"
+
+clean:
+	rm -rf bin .tools
+	go clean -testcache -fuzzcache
