@@ -5,110 +5,254 @@
 package broker
 
 import (
+	"errors"
+	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"tidemark/broker/config"
+	"tidemark/broker/controller"
 	"tidemark/broker/disk"
 	"tidemark/broker/kafka"
+	"tidemark/broker/metadata"
 	"tidemark/broker/replica"
 )
 
-// ConnID names an accepted connection, chosen by the shell, never reused within an incarnation.
-type ConnID uint64
+// Forever is a deadline that never comes.
+const Forever = time.Duration(1<<63 - 1)
 
-// Purpose tells the connections between two brokers apart, as in Kafka: a held Fetch does not hold an AlterPartition.
-type Purpose uint8
+// Node is one broker incarnation: a member of the controller quorum, the replicas, and the requests under way between them.
+type Node struct {
+	cfg      config.Config
+	clientID string // in the requests that this node sends
+	ctl      *controller.Controller
+	replicas *replica.Manager // nil where process.roles lacks broker
+	life     lifecycle
+	active   kafka.BrokerID // the last active controller that this node knew
 
-// The purposes.
-const (
-	ForFetch     Purpose = iota // replica fetches
-	ForHeartbeat                // registration and heartbeats to the controller
-	ForAlter                    // AlterPartition to the controller
-	ForRaft                     // the controller quorum's messages; no answers
-	ForForward                  // clients' requests forwarded to the controller
-)
-
-// Link is an outbound connection to a peer for one purpose. The shell opens it at the first frame.
-type Link struct {
-	Peer    kafka.BrokerID
-	Purpose Purpose
+	waiting map[uint64]waiter // requests that an answer is owed to, by token
+	tokens  uint64
+	links   []*outbound
+	flushes map[disk.FlushID]innerFlush
+	flushID disk.FlushID
+	out     Output
+	dead    bool // Exit or Fatal was given out
 }
 
-// Outbound is a frame (without its length) for a link.
-type Outbound struct {
-	Link  Link
-	Frame []byte
+// waiter is who waits for the answer behind a token: an accepted connection, or this node itself.
+type waiter struct {
+	conn        ConnID
+	correlation int32
+	local       bool
 }
 
-// Reply is the answer on an accepted connection. A nil Frame means that the request has no answer (acks=0, raft): the shell
-// may hand in the connection's next frame. Close says that the connection is to be closed after it.
-type Reply struct {
-	Conn  ConnID
-	Frame []byte
-	Close bool
+// innerFlush tells whose flush a node's flush is.
+type innerFlush struct {
+	controller bool
+	id         disk.FlushID
 }
-
-// Output is what a node wants done, in this order: Sends, Replies, Resets, Flushes.
-type Output struct {
-	Sends   []Outbound
-	Replies []Reply
-	Resets  []Link // outbound connections to close: what is under way on them is given up (a request timed out)
-	Flushes []disk.Flush
-	Steps   []replica.Step // protocol steps, for people and witnesses
-	ISR     []ISRChange
-	Exit    bool  // a controlled shutdown is complete: the process ends
-	Fatal   error // the process ends at once: disk failure
-}
-
-// ISRChange is a leader or ISR change that the controller committed, as seen by the active controller's node.
-type ISRChange struct {
-	Partition kafka.TopicPartition
-	Leader    kafka.BrokerID
-	Epoch     kafka.Epoch
-	ISR       []kafka.BrokerID
-	Detail    string
-}
-
-// Node is one broker incarnation.
-type Node struct{}
 
 // Open starts a node on the disk that its last incarnation left. now is the node's own clock; rnd is a stream of its own.
 func Open(cfg config.Config, fs disk.FS, now time.Duration, rnd *rand.Rand) (*Node, error) {
-	panic("not built")
+	if err := cfg.Check(); err != nil {
+		return nil, err
+	}
+	n := &Node{
+		cfg: cfg, clientID: "broker-" + strconv.Itoa(int(cfg.NodeID)),
+		active: kafka.NoBroker, waiting: map[uint64]waiter{}, flushes: map[disk.FlushID]innerFlush{},
+	}
+	var err error
+	if n.ctl, err = controller.Open(cfg, fs, now, rnd); err != nil {
+		return nil, fmt.Errorf("controller log of broker %d: %w", cfg.NodeID, err)
+	}
+	if cfg.Broker {
+		if n.replicas, err = replica.Open(cfg, fs, now); err != nil {
+			return nil, fmt.Errorf("replicas of broker %d: %w", cfg.NodeID, err)
+		}
+		n.life = newLifecycle(cfg, n.replicas.CleanShutdownEpoch(), now, rnd)
+	}
+	n.pump(now)
+	return n, nil
 }
 
-// Request hands in one frame of an accepted connection. The shell hands in a connection's next frame only after the reply to
-// the one before (Kafka mutes the channel so). The node keeps no reference to frame after Request returns.
-func (n *Node) Request(now time.Duration, conn ConnID, frame []byte) { panic("not built") }
-
-// Disconnected says that an accepted connection is gone.
-func (n *Node) Disconnected(now time.Duration, conn ConnID) { panic("not built") }
-
-// Response hands in one frame that came back on a link.
-func (n *Node) Response(now time.Duration, link Link, frame []byte) { panic("not built") }
-
-// LinkFailed says that a link could not be opened or broke: what was under way on it is lost, with unknown outcome.
-func (n *Node) LinkFailed(now time.Duration, link Link) { panic("not built") }
-
 // Flushed reports a flush's outcome.
-func (n *Node) Flushed(now time.Duration, id disk.FlushID, err error) { panic("not built") }
+func (n *Node) Flushed(now time.Duration, id disk.FlushID, err error) {
+	inner, ok := n.flushes[id]
+	if !ok {
+		return
+	}
+	delete(n.flushes, id)
+	if inner.controller {
+		n.ctl.Flushed(now, inner.id, err)
+	} else {
+		n.replicas.Flushed(now, inner.id, err)
+	}
+	n.pump(now)
+}
 
 // Tick does what has become due.
-func (n *Node) Tick(now time.Duration) { panic("not built") }
+func (n *Node) Tick(now time.Duration) {
+	n.expireLinks(now)
+	if n.ctl.Deadline() <= now {
+		n.ctl.Tick(now)
+	}
+	if n.replicas != nil {
+		if n.replicas.Deadline() <= now {
+			n.replicas.Tick(now)
+		}
+		n.tickLifecycle(now)
+	}
+	n.pump(now)
+}
 
 // Deadline is the node's local time at which Tick should next be called.
-func (n *Node) Deadline() time.Duration { panic("not built") }
+func (n *Node) Deadline() time.Duration {
+	at := min(n.ctl.Deadline(), n.linkDeadline())
+	if n.replicas != nil {
+		at = min(at, n.replicas.Deadline(), n.life.deadline())
+	}
+	return at
+}
 
 // Ready returns what the node wants done and forgets it. Call it after every input.
-func (n *Node) Ready() Output { panic("not built") }
+func (n *Node) Ready() Output {
+	out := n.out
+	n.out = Output{}
+	return out
+}
 
 // Shutdown begins a controlled shutdown (SIGTERM): leadership moves away, everything is flushed, the marker written; then
 // Output.Exit.
-func (n *Node) Shutdown(now time.Duration) { panic("not built") }
+func (n *Node) Shutdown(now time.Duration) {
+	if n.replicas == nil {
+		n.exit()
+		return
+	}
+	n.life.beginShutdown(now)
+	n.tickLifecycle(now)
+	n.pump(now)
+}
+
+// pumpMax bounds how often the parts of a node may wake each other within one input.
+const pumpMax = 1000
+
+// pump carries what the controller and the replicas want done to where it belongs, until neither wants anything more.
+func (n *Node) pump(now time.Duration) {
+	for range pumpMax {
+		if n.dead {
+			return
+		}
+		progress := n.pumpController(now)
+		n.followController(now)
+		if n.replicas != nil {
+			progress = n.pumpReplicas(now) || progress
+			if n.life.flushing && n.replicas.Done() {
+				n.exit()
+				return
+			}
+		}
+		if !progress {
+			return
+		}
+	}
+	n.fail(errors.New("controller and replicas keep waking each other"))
+}
+
+func (n *Node) pumpController(now time.Duration) (progress bool) {
+	out := n.ctl.Ready()
+	if out.Fatal != nil {
+		n.fail(fmt.Errorf("controller log: %w", out.Fatal))
+		return false
+	}
+	for _, f := range out.Flushes {
+		n.flush(f, true)
+	}
+	for _, m := range out.Messages {
+		n.sendRaft(m.To, m.Data)
+	}
+	for _, s := range out.Steps {
+		n.out.ISR = append(n.out.ISR, ISRChange{Partition: s.Partition, Leader: s.Leader, Epoch: s.Epoch, ISR: s.ISR, Unclean: s.Unclean, Detail: s.Detail})
+	}
+	if len(out.Changed) > 0 && n.replicas != nil {
+		n.replicas.ApplyMetadata(now, n.ctl.Image(), out.Changed)
+	}
+	for _, r := range out.Replies {
+		n.answer(now, uint64(r.Token), r.Response)
+	}
+	return len(out.Flushes)+len(out.Messages)+len(out.Changed)+len(out.Replies) > 0
+}
+
+func (n *Node) pumpReplicas(now time.Duration) (progress bool) {
+	out := n.replicas.Ready()
+	if out.Fatal != nil {
+		n.fail(fmt.Errorf("replicas: %w", out.Fatal))
+		return false
+	}
+	n.out.Steps = append(n.out.Steps, out.Steps...)
+	for _, f := range out.Flushes {
+		n.flush(f, false)
+	}
+	for _, f := range out.Fetches {
+		n.send(now, Link{f.To, ForFetch}, f.Request, n.cfg.ReplicaSocketTimeout)
+	}
+	if out.AlterPartition != nil {
+		n.sendAlterPartition(now, out.AlterPartition)
+	}
+	for _, r := range out.Replies {
+		n.answer(now, uint64(r.Token), r.Response)
+	}
+	return len(out.Fetches)+len(out.Replies)+len(out.Flushes) > 0 || out.AlterPartition != nil
+}
+
+func (n *Node) flush(f disk.Flush, ofController bool) {
+	n.flushID++
+	n.flushes[n.flushID] = innerFlush{ofController, f.ID}
+	f.ID = n.flushID
+	n.out.Flushes = append(n.out.Flushes, f)
+}
+
+func (n *Node) exit() {
+	n.dead = true
+	n.out.Exit = true
+}
+
+func (n *Node) fail(err error) {
+	n.dead = true
+	n.out.Fatal = err
+}
+
+// wait remembers who is owed an answer and returns the token for it.
+func (n *Node) wait(w waiter) uint64 {
+	n.tokens++
+	n.waiting[n.tokens] = w
+	return n.tokens
+}
 
 // EachReplica visits every replica in order of partition.
-func (n *Node) EachReplica(fn func(*replica.Partition)) { panic("not built") }
+func (n *Node) EachReplica(fn func(*replica.Partition)) {
+	if n.replicas != nil {
+		n.replicas.EachReplica(fn)
+	}
+}
+
+// Image is the committed metadata that this node has applied. Not to be changed.
+func (n *Node) Image() *metadata.Image { return n.ctl.Image() }
+
+// ActiveController is the node that this one believes to be the active controller (kafka.NoBroker if none), and the raft term.
+func (n *Node) ActiveController() (kafka.BrokerID, int64) { return n.ctl.Active(), n.ctl.Term() }
+
+// IsActiveController reports whether this node acts as the controller.
+func (n *Node) IsActiveController() bool { return n.ctl.IsActive() }
+
+// BrokerEpoch is the epoch of this incarnation's registration, kafka.NoBrokerEpoch before it.
+func (n *Node) BrokerEpoch() kafka.BrokerEpoch { return n.life.epoch }
 
 // Close releases the node's files, as the end of a process does: nothing is written.
-func (n *Node) Close() { panic("not built") }
+func (n *Node) Close() {
+	n.dead = true
+	_ = n.ctl.Close()
+	if n.replicas != nil {
+		_ = n.replicas.Close()
+	}
+}

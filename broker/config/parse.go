@@ -166,3 +166,9 @@ func short(s string) string {
 	}
 	return s
 }
+
+// PerTopic reports whether a key may be set on a topic.
+func PerTopic(name string) bool {
+	k, ok := find(name)
+	return ok && k.perTopic
+}

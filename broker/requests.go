@@ -1,0 +1,116 @@
+package broker
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tidemark/broker/controller"
+	"tidemark/broker/replica"
+	"tidemark/broker/wire"
+)
+
+// waitingMax bounds the requests that one node owes answers to; past it a connection is closed instead.
+const waitingMax = 100_000
+
+// Request hands in one frame of an accepted connection. The shell hands in a connection's next frame only after the reply to
+// the one before (Kafka mutes the channel so). The node keeps no reference to frame after Request returns, but may change it.
+func (n *Node) Request(now time.Duration, conn ConnID, frame []byte) {
+	h, req, raft, err := wire.ParseRequest(frame)
+	var version *wire.UnsupportedVersionError
+	switch {
+	case errors.As(err, &version) && h.Key == int16(kmsg.ApiVersions):
+		n.reply(conn, h.CorrelationID, wire.ApiVersions(h.Version))
+	case err != nil || len(n.waiting) >= waitingMax:
+		n.hangUp(conn)
+	case h.Key == wire.KeyRaft:
+		if err := n.ctl.Step(now, raft); err != nil {
+			n.hangUp(conn)
+			break
+		}
+		n.out.Replies = append(n.out.Replies, Reply{Conn: conn})
+	default:
+		n.dispatch(now, conn, h, req, frame)
+	}
+	n.pump(now)
+}
+
+func (n *Node) dispatch(now time.Duration, conn ConnID, h wire.Header, req kmsg.Request, frame []byte) {
+	w := waiter{conn: conn, correlation: h.CorrelationID}
+	switch req := req.(type) {
+	case *kmsg.ApiVersionsRequest:
+		n.reply(conn, h.CorrelationID, wire.ApiVersions(h.Version))
+	case *kmsg.MetadataRequest:
+		n.reply(conn, h.CorrelationID, n.metadata(req))
+	case *kmsg.DescribeClusterRequest:
+		n.reply(conn, h.CorrelationID, n.describeCluster(req))
+	case *kmsg.DescribeConfigsRequest:
+		n.reply(conn, h.CorrelationID, n.describeConfigs(req))
+	case *kmsg.AlterPartitionRequest, *kmsg.BrokerRegistrationRequest, *kmsg.BrokerHeartbeatRequest:
+		n.ctl.Handle(now, req, controller.Token(n.wait(w)))
+	case *kmsg.CreateTopicsRequest, *kmsg.ElectLeadersRequest, *kmsg.AlterPartitionAssignmentsRequest:
+		n.toController(now, w, h, req, frame)
+	default:
+		if n.replicas == nil {
+			n.hangUp(conn)
+			return
+		}
+		n.toReplicas(now, w, req)
+	}
+}
+
+func (n *Node) toReplicas(now time.Duration, w waiter, req kmsg.Request) {
+	switch req := req.(type) {
+	case *kmsg.ProduceRequest:
+		n.replicas.Produce(now, req, replica.Token(n.wait(w)))
+	case *kmsg.FetchRequest:
+		n.replicas.Fetch(now, req, replica.Token(n.wait(w)))
+	case *kmsg.ListOffsetsRequest:
+		n.reply(w.conn, w.correlation, n.replicas.ListOffsets(now, req))
+	case *kmsg.OffsetForLeaderEpochRequest:
+		n.reply(w.conn, w.correlation, n.replicas.OffsetForLeaderEpoch(now, req))
+	default:
+		n.hangUp(w.conn)
+	}
+}
+
+// toController serves a client's request for the active controller: here, or forwarded to where it is (KIP-590).
+func (n *Node) toController(now time.Duration, w waiter, h wire.Header, req kmsg.Request, frame []byte) {
+	active := n.ctl.Active()
+	if active < 0 || active == n.cfg.NodeID {
+		n.ctl.Handle(now, req, controller.Token(n.wait(w)))
+		return
+	}
+	n.forward(now, Link{active, ForForward}, w, h, slices.Clone(frame))
+}
+
+// answer gives the response behind a token to whoever waits for it; a nil one says that there is none (acks=0).
+func (n *Node) answer(now time.Duration, token uint64, resp kmsg.Response) {
+	w, ok := n.waiting[token]
+	if !ok {
+		return
+	}
+	delete(n.waiting, token)
+	switch {
+	case w.local:
+		n.localResponse(now, resp)
+	case resp == nil:
+		n.out.Replies = append(n.out.Replies, Reply{Conn: w.conn})
+	default:
+		n.reply(w.conn, w.correlation, resp)
+	}
+}
+
+func (n *Node) reply(conn ConnID, correlation int32, resp kmsg.Response) {
+	n.out.Replies = append(n.out.Replies, Reply{Conn: conn, Frame: wire.AppendResponse(nil, correlation, resp)})
+}
+
+// hangUp closes a connection whose request cannot be answered, as Kafka does.
+func (n *Node) hangUp(conn ConnID) {
+	n.out.Replies = append(n.out.Replies, Reply{Conn: conn, Close: true})
+}
+
+// Disconnected says that an accepted connection is gone: the shell drops answers for it. What it asked for goes on.
+func (n *Node) Disconnected(time.Duration, ConnID) {}
