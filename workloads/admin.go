@@ -1,0 +1,140 @@
+package workloads
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tidemark/history"
+	"tidemark/world"
+)
+
+// Elect makes replica b the leader of p cleanly, as Kafka's own tools do: the same replicas reassigned with b in front, then an
+// election of the preferred replica. It returns when a broker's metadata shows b as the leader, or after timeout with the last
+// thing that went wrong. client names the client in the network.
+func Elect(env world.Env, c world.Cluster, client string, p history.Partition, b history.BrokerID, timeout time.Duration) error {
+	deadline := env.Now() + timeout
+	e := &electing{client: newClient(env, c, client, timeout), partition: p, to: b}
+	defer e.client.close()
+	brokers := c.Brokers()
+	order := env.Rand("elect "+client, 0).Perm(len(brokers))
+	for try := 0; ; try++ {
+		e.client.timeout = max(min(timeout/4, deadline-env.Now()), time.Millisecond) // so that a silent broker leaves time for the others
+		leads, err := e.step(brokers[order[try%len(order)]])
+		if leads {
+			return nil
+		}
+		if errors.Is(err, errNoReplica) || env.Now()+electPause >= deadline {
+			return fmt.Errorf("electing broker %d leader of %s: %w", b, p, err)
+		}
+		env.Sleep(electPause)
+	}
+}
+
+// electPause is the pause between two looks at who leads.
+const electPause = 50 * time.Millisecond
+
+// errNoReplica ends an election that cannot succeed.
+var errNoReplica = errors.New("not a replica")
+
+// electing is one election under way.
+type electing struct {
+	client    *client
+	partition history.Partition
+	to        history.BrokerID
+}
+
+// step asks a broker how things stand and brings them one step nearer, through the controller that it names.
+func (e *electing) step(via history.BrokerID) (leads bool, err error) {
+	md, err := askMetadata(e.client, via, e.partition.Topic)
+	if err != nil {
+		return false, err
+	}
+	parts := md.Topics[0].Partitions
+	i := slices.IndexFunc(parts, func(p kmsg.MetadataResponseTopicPartition) bool { return p.Partition == e.partition.Index })
+	if i < 0 {
+		return false, fmt.Errorf("broker %d does not know the partition", via)
+	}
+	if history.BrokerID(parts[i].Leader) == e.to {
+		return true, nil
+	}
+	if !slices.Contains(parts[i].Replicas, int32(e.to)) {
+		return false, fmt.Errorf("%w: the replicas are %v", errNoReplica, parts[i].Replicas)
+	}
+	controller := history.BrokerID(md.ControllerID)
+	if controller < 0 {
+		return false, fmt.Errorf("broker %d knows no controller", via)
+	}
+	if parts[i].Replicas[0] != int32(e.to) {
+		replicas := []int32{int32(e.to)}
+		for _, r := range parts[i].Replicas {
+			if r != int32(e.to) {
+				replicas = append(replicas, r)
+			}
+		}
+		if err := e.reassign(controller, replicas); err != nil {
+			return false, err
+		}
+	}
+	if err := e.elect(controller); err != nil {
+		return false, err
+	}
+	return false, fmt.Errorf("elected, but broker %d still tells leader %d", via, parts[i].Leader)
+}
+
+// reassign sends one AlterPartitionReassignments request (KIP-455).
+func (e *electing) reassign(to history.BrokerID, replicas []int32) error {
+	req := kmsg.NewPtrAlterPartitionAssignmentsRequest()
+	req.Version = reassignVersion
+	req.TimeoutMillis = millis(e.client.timeout)
+	part := kmsg.NewAlterPartitionAssignmentsRequestTopicPartition()
+	part.Partition, part.Replicas = e.partition.Index, replicas
+	topic := kmsg.NewAlterPartitionAssignmentsRequestTopic()
+	topic.Topic, topic.Partitions = e.partition.Topic, append(topic.Partitions, part)
+	req.Topics = append(req.Topics, topic)
+	resp := kmsg.NewPtrAlterPartitionAssignmentsResponse()
+	if err := e.client.call(to, req, resp); err != nil {
+		return fmt.Errorf("AlterPartitionReassignments at broker %d: %w", to, err)
+	}
+	code := resp.ErrorCode
+	if code == 0 {
+		if len(resp.Topics) != 1 || len(resp.Topics[0].Partitions) != 1 {
+			return fmt.Errorf("AlterPartitionReassignments at broker %d: %w: other partitions", to, errMalformed)
+		}
+		code = resp.Topics[0].Partitions[0].ErrorCode
+	}
+	if err := kerr.ErrorForCode(code); err != nil {
+		return fmt.Errorf("AlterPartitionReassignments to %v at broker %d: %w", replicas, to, err)
+	}
+	return nil
+}
+
+// elect sends one ElectLeaders request for the preferred replica (KIP-460).
+func (e *electing) elect(to history.BrokerID) error {
+	req := kmsg.NewPtrElectLeadersRequest()
+	req.Version = electVersion
+	req.ElectionType = 0 // preferred
+	req.TimeoutMillis = millis(e.client.timeout)
+	topic := kmsg.NewElectLeadersRequestTopic()
+	topic.Topic, topic.Partitions = e.partition.Topic, []int32{e.partition.Index}
+	req.Topics = append(req.Topics, topic)
+	resp := kmsg.NewPtrElectLeadersResponse()
+	if err := e.client.call(to, req, resp); err != nil {
+		return fmt.Errorf("ElectLeaders at broker %d: %w", to, err)
+	}
+	code := resp.ErrorCode
+	if code == 0 {
+		if len(resp.Topics) != 1 || len(resp.Topics[0].Partitions) != 1 {
+			return fmt.Errorf("ElectLeaders at broker %d: %w: other partitions", to, errMalformed)
+		}
+		code = resp.Topics[0].Partitions[0].ErrorCode
+	}
+	if err := kerr.ErrorForCode(code); err != nil && !errors.Is(err, kerr.ElectionNotNeeded) {
+		return fmt.Errorf("ElectLeaders at broker %d: %w", to, err)
+	}
+	return nil
+}

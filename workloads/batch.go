@@ -1,0 +1,171 @@
+package workloads
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+
+	"tidemark/history"
+)
+
+// Layout of a record batch, magic 2 (Kafka's DefaultRecordBatch). The CRC covers everything from the attributes on.
+const (
+	batchLengthAt     = 8
+	batchMagicAt      = 16
+	batchCRCAt        = 17
+	batchAttributesAt = 21
+	batchLastDeltaAt  = 23
+	batchCountAt      = 57
+	batchHeaderBytes  = 61
+
+	batchMagic       = 2
+	attrCompression  = 0x07
+	attrControlBatch = 0x20
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// appendBatch appends a batch with one record without key or headers. It carries no producer id, so the broker does not
+// deduplicate, and no timestamp, so that retention by age goes by the file's.
+func appendBatch(dst []byte, value string) []byte {
+	start := len(dst)
+	var header [batchHeaderBytes]byte
+	header[batchMagicAt] = batchMagic
+	for i := batchLastDeltaAt + 4; i < batchCountAt; i++ {
+		header[i] = 0xff // first and last timestamp, producer id, producer epoch and first sequence are -1
+	}
+	binary.BigEndian.PutUint32(header[batchCountAt:], 1)
+	dst = append(dst, header[:]...)
+
+	var size [binary.MaxVarintLen64]byte
+	n := binary.PutVarint(size[:], int64(len(value)))
+	dst = binary.AppendVarint(dst, int64(3+1+n+len(value)+1))
+	dst = append(dst, 0, 0, 0, 1) // attributes, timestamp delta, offset delta; key length -1, zigzag
+	dst = append(dst, size[:n]...)
+	dst = append(dst, value...)
+	dst = append(dst, 0) // headers
+
+	b := dst[start:]
+	binary.BigEndian.PutUint32(b[batchLengthAt:], uint32(len(b)-batchLengthAt-4))
+	binary.BigEndian.PutUint32(b[batchCRCAt:], crc32.Checksum(b[batchAttributesAt:], castagnoli))
+	return dst
+}
+
+// batchReader reads the records of a Fetch answer. Its buffers are reused; what it returns is not.
+type batchReader struct {
+	text  []byte // all values, one behind the other
+	spans []span
+}
+
+type span struct {
+	offset history.Offset
+	end    int // of the value in text; it begins where the one before ends
+}
+
+// read returns the records at or above position, and the position after the last batch; records below it are left out, as a
+// broker answers with whole batches, and so are control records. A batch cut short by the answer's size limit ends it.
+func (r *batchReader) read(position history.Offset, b []byte) (records []history.Record, next history.Offset, err error) {
+	r.text, r.spans = r.text[:0], r.spans[:0]
+	next = position
+	for len(b) >= batchLengthAt+4 {
+		base := int64(binary.BigEndian.Uint64(b))
+		length := int(int32(binary.BigEndian.Uint32(b[batchLengthAt:])))
+		if length < batchHeaderBytes-batchLengthAt-4 {
+			return nil, position, fmt.Errorf("batch at offset %d of %d bytes, expected at least %d", base, length, batchHeaderBytes-batchLengthAt-4)
+		}
+		if length > len(b)-batchLengthAt-4 {
+			break
+		}
+		batch := b[:batchLengthAt+4+length]
+		b = b[len(batch):]
+		last, err := r.readBatch(position, base, batch)
+		if err != nil {
+			return nil, position, err
+		}
+		next = max(next, last+1)
+	}
+	if len(r.spans) == 0 {
+		return nil, next, nil
+	}
+	records = make([]history.Record, len(r.spans))
+	text, from := string(r.text), 0
+	for i, s := range r.spans {
+		records[i] = history.Record{Offset: s.offset, Value: text[from:s.end]}
+		from = s.end
+	}
+	return records, next, nil
+}
+
+// readBatch takes down one whole batch's records and returns its last offset.
+func (r *batchReader) readBatch(position history.Offset, base int64, b []byte) (last history.Offset, err error) {
+	if b[batchMagicAt] != batchMagic {
+		return 0, fmt.Errorf("batch at offset %d with magic %d, expected %d", base, b[batchMagicAt], batchMagic)
+	}
+	want, got := binary.BigEndian.Uint32(b[batchCRCAt:]), crc32.Checksum(b[batchAttributesAt:], castagnoli)
+	if want != got {
+		return 0, fmt.Errorf("batch at offset %d with CRC %08x, expected %08x", base, want, got)
+	}
+	attributes := binary.BigEndian.Uint16(b[batchAttributesAt:])
+	if attributes&attrCompression != 0 {
+		return 0, fmt.Errorf("batch at offset %d with compression %d, expected none", base, attributes&attrCompression)
+	}
+	lastDelta, count := int32(binary.BigEndian.Uint32(b[batchLastDeltaAt:])), int32(binary.BigEndian.Uint32(b[batchCountAt:]))
+	if base < 0 || base > maxOffset || lastDelta < 0 || count < 0 {
+		return 0, fmt.Errorf("batch at offset %d with last delta %d and %d records, expected none below 0", base, lastDelta, count)
+	}
+	last = history.Offset(base + int64(lastDelta))
+	if attributes&attrControlBatch != 0 {
+		return last, nil
+	}
+	b = b[batchHeaderBytes:]
+	for i := range count {
+		delta, value, rest, ok := cutRecord(b)
+		if !ok || delta < 0 || delta > int64(lastDelta) {
+			return 0, fmt.Errorf("batch at offset %d: record %d of %d is malformed", base, i, count)
+		}
+		b = rest
+		if offset := history.Offset(base + delta); offset >= position {
+			r.text = append(r.text, value...)
+			r.spans = append(r.spans, span{offset, len(r.text)})
+		}
+	}
+	return last, nil
+}
+
+// maxOffset leaves room to add a batch's deltas.
+const maxOffset = 1<<63 - 1 - 1<<32
+
+// cutRecord cuts the first record off b.
+func cutRecord(b []byte) (delta int64, value, rest []byte, ok bool) {
+	size, n := binary.Varint(b)
+	if n <= 0 || size < 1 || size > int64(len(b)-n) {
+		return 0, nil, nil, false
+	}
+	b, rest = b[n:n+int(size)], b[n+int(size):]
+	b = b[1:] // attributes
+	if _, n = binary.Varint(b); n <= 0 {
+		return 0, nil, nil, false
+	}
+	b = b[n:]
+	if delta, n = binary.Varint(b); n <= 0 {
+		return 0, nil, nil, false
+	}
+	if _, b, ok = cutBytes(b[n:]); !ok { // the key
+		return 0, nil, nil, false
+	}
+	value, _, ok = cutBytes(b)
+	return delta, value, rest, ok
+}
+
+// cutBytes cuts bytes with their length in front off b; a length of -1 is none.
+func cutBytes(b []byte) (cut, rest []byte, ok bool) {
+	size, n := binary.Varint(b)
+	if n <= 0 || size < -1 || size > int64(len(b)-n) {
+		return nil, nil, false
+	}
+	b = b[n:]
+	if size <= 0 {
+		return nil, b, true
+	}
+	return b[:size], b[size:], true
+}

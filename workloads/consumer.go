@@ -1,0 +1,77 @@
+package workloads
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"tidemark/history"
+)
+
+// Bounds of one poll under load.
+const (
+	pollWait  = 100 * time.Millisecond // for the first record
+	pollBytes = 64 << 10
+)
+
+// consumer reads every partition by position, one partition a poll, in turn.
+type consumer struct {
+	a         *Append
+	process   int32
+	client    *client
+	router    *router
+	request   *fetching
+	positions []history.Offset
+}
+
+// runConsumer is the life of consumer number index.
+func (a *Append) runConsumer(index int, until time.Duration) {
+	c := &consumer{a: a, process: int32(a.Writers + index), positions: make([]history.Offset, a.Parts)}
+	c.client = newClient(a.Env, a.Cluster, fmt.Sprintf("consumer-%d", index), a.Timeout)
+	defer c.client.close()
+	c.router = newRouter(c.client, a.Topic, a.Parts, a.Env.Rand("consumer metadata", index))
+	c.request = newFetching(a.Topic, min(pollWait, a.Timeout/2), pollBytes)
+	due := newPace(a.Env, a.Env.Rand("consumer pace", index), a.gap())
+	for turn := index; due.wait(until); turn++ {
+		part := int32(turn % a.Parts)
+		to, ok := c.router.find(part, min(until, a.Env.Now()+a.Timeout)) // a partition without a leader must not hold up the others
+		if !ok {
+			continue
+		}
+		c.poll(part, to)
+	}
+}
+
+// poll is one operation, and a seek where the position is out of range and the contract allows loss.
+func (c *consumer) poll(part int32, to route) {
+	op := history.Op{Process: c.process, Kind: history.Poll, Broker: to.leader, Epoch: to.epoch,
+		Partition: history.Partition{Topic: c.a.Topic, Index: part}, Position: c.positions[part]}
+	id := c.a.Record.Invoke(op)
+	next, code := c.request.poll(c.client, &op)
+	c.a.Record.Complete(id, op)
+	switch {
+	case op.Outcome == history.OK:
+		c.positions[part] = next
+	case code == kerr.OffsetOutOfRange.Code && c.a.Lossy:
+		c.seek(op.Partition, to)
+	case code == kerr.OffsetOutOfRange.Code:
+		// The position is kept: under this contract the records below it must come back.
+	default:
+		c.router.forget(part)
+	}
+}
+
+// seek moves the position to the end that the leader tells; if it tells none, the next poll runs into the same error.
+func (c *consumer) seek(p history.Partition, to route) {
+	end, err := listOffset(c.client, p, to, latest)
+	if err != nil {
+		c.router.forget(p.Index)
+		return
+	}
+	op := history.Op{Process: c.process, Kind: history.Seek, Broker: to.leader, Epoch: to.epoch, Partition: p, Position: end}
+	id := c.a.Record.Invoke(op)
+	op.Outcome, op.Offset, op.HW, op.LogStart = history.OK, history.UnknownOffset, history.UnknownOffset, history.UnknownOffset
+	c.a.Record.Complete(id, op)
+	c.positions[p.Index] = end
+}
