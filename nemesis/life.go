@@ -1,0 +1,183 @@
+package nemesis
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"tidemark/history"
+	"tidemark/world"
+)
+
+// action is one fault on brokers that are known by now. Its methods are called in this order, apply at most once; undo and
+// verify may be called again, and do no harm then.
+type action interface {
+	// claim reserves what the fault needs; it returns why it must not be done, "" if it may.
+	claim(s history.ClusterState) string
+	// apply does it. After an error, what was done in part is undone by undo.
+	apply() (detail string, err error)
+	// probe looks once whether the fault is in force.
+	probe() (detail string, err error)
+	// undo ends it, as far as it is not ended.
+	undo() error
+	// verify looks once whether it has ended.
+	verify() (detail string, err error)
+	// release gives back what was claimed.
+	release()
+}
+
+// life is one plan line on its way from requested to verified undone.
+type life struct {
+	*run
+	line   Line
+	event  history.FaultEvent // the next event, but for its phase and detail
+	rnd    *rand.Rand
+	action action // nil until the trigger has come, and when the fault was refused
+	ended  bool   // verified undone
+	undone bool   // recorded as undone
+}
+
+func (x *run) newLife(i int, l Line, text string, nth int) *life {
+	return &life{
+		run:   x,
+		line:  l,
+		event: history.FaultEvent{Fault: i, Kind: string(l.Fault.Kind), Line: text},
+		// The stream's name is the line itself, so that a shorter plan leaves the remaining lines' draws as they were.
+		rnd: x.Env.Rand("nemesis "+text, nth),
+	}
+}
+
+func (f *life) record(phase history.FaultPhase, detail string) {
+	e := f.event
+	e.Phase, e.Detail = phase, detail
+	f.Record.Fault(e)
+}
+
+// live leads the fault through its life. It returns when the fault is verified undone, refused, or has failed.
+func (f *life) live() {
+	if why := f.await(f.line.Trigger); why != "" {
+		f.record(history.FaultRefused, why)
+		return
+	}
+	s, err := f.prepare()
+	f.record(history.FaultRequested, "")
+	if err != nil {
+		f.record(history.FaultRefused, err.Error())
+		return
+	}
+	f.Record.State(s)
+	if why := f.action.claim(s); why != "" {
+		f.record(history.FaultRefused, why)
+		f.action = nil
+		return
+	}
+	f.locked(func() { f.inForce++ })
+	failed := f.act()
+	f.locked(func() { f.inForce-- })
+	if err := f.settle(); err != nil {
+		failed = errors.Join(failed, err)
+	}
+	after, _ := f.observe()
+	f.Record.State(after)
+	if failed != nil {
+		f.record(history.FaultFailed, failed.Error())
+	}
+}
+
+// prepare resolves the line's roles and makes its action.
+func (f *life) prepare() (history.ClusterState, error) {
+	s, held := f.observe()
+	sc := &scene{brokers: f.brokers, state: s, held: held, rnd: f.rnd}
+	if f.line.Fault.Kind == world.CanPartition {
+		targets, links, err := sc.cut(f.line.Fault)
+		f.event.Targets = targets
+		f.action = &cut{life: f, links: links}
+		return s, err
+	}
+	targets, err := sc.targets(f.line.Fault)
+	f.event.Targets = slices.Clone(targets)
+	switch f.line.Fault.Kind {
+	case world.CanElect:
+		f.action = &election{life: f}
+	case world.CanClock:
+		f.action = &drift{life: f}
+	default:
+		f.action = &outage{life: f}
+	}
+	return s, err
+}
+
+// act applies the fault, looks whether it is in force, and lets it last.
+func (f *life) act() error {
+	detail, err := f.action.apply()
+	if err != nil {
+		return fmt.Errorf("not applied: %w", err)
+	}
+	f.record(history.FaultApplied, detail)
+	end := f.until
+	if f.line.For != 0 {
+		end = min(end, f.Env.Now()+f.line.For)
+	}
+	bound := f.Bound
+	if f.line.Fault.Kind != world.CanElect {
+		bound = min(bound, end-f.Env.Now())
+	}
+	err = f.poll(bound, func() (err error) {
+		detail, err = f.action.probe()
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("not observed: %w", err)
+	} else {
+		f.record(history.FaultObserved, detail)
+	}
+	s, _ := f.observe()
+	f.Record.State(s)
+	if f.line.Fault.Kind != world.CanElect {
+		f.Env.Sleep(end - f.Env.Now())
+	}
+	return err
+}
+
+// settle undoes the fault and verifies that.
+func (f *life) settle() error {
+	var detail string
+	err := f.patiently(func() (err error) {
+		if err = f.action.undo(); err != nil {
+			return fmt.Errorf("not undone: %w", err)
+		}
+		if !f.undone {
+			f.undone = true
+			f.record(history.FaultUndone, "")
+		}
+		if detail, err = f.action.verify(); err != nil {
+			return fmt.Errorf("not verified undone: %w", err)
+		}
+		return nil
+	})
+	if err == nil {
+		f.ended = true
+		f.action.release()
+		f.record(history.FaultVerified, detail)
+		f.changed.Notify()
+	}
+	return err
+}
+
+// finish tries again, once all other faults are over, to undo a fault that could not be verified undone.
+func (f *life) finish() error {
+	if f.action == nil || f.ended {
+		return nil
+	}
+	return f.settle()
+}
+
+// shorter is the pause between two readings within a fault of the given length.
+func shorter(length, most time.Duration) time.Duration {
+	if length > 0 {
+		most = min(most, length/3)
+	}
+	return most
+}

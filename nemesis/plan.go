@@ -1,0 +1,237 @@
+package nemesis
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark/history"
+	"tidemark/world"
+)
+
+// Plan is a list of faults, one a line.
+type Plan struct{ Lines []Line }
+
+// Line is one fault of a plan: when it strikes, what it is, how long it lasts.
+type Line struct {
+	Trigger Trigger
+	Fault   Fault
+	For     time.Duration // 0: until the plan's end; always 0 for elect, which has nothing to undo
+}
+
+// TriggerKind says what a line waits for.
+type TriggerKind uint8
+
+// The triggers. Times count from the start of Runner.Run, which is the start of the load.
+const (
+	AtTime         TriggerKind = iota // at 2s
+	AfterAcks                         // after 3 acks, after 3 acks on orders/0
+	AfterElections                    // after 2 elections, after 2 elections on orders/0: leader epochs since the start
+	WhenISR                           // when isr(orders/0) = 1: the committed ISR has so many members
+	WhenLeader                        // when leader(orders/0) = 2, when leader(orders/0) = none
+)
+
+// Trigger is the moment at which a line's fault strikes.
+type Trigger struct {
+	Kind      TriggerKind
+	At        time.Duration     // of AtTime
+	Count     int64             // of AfterAcks, AfterElections, WhenISR
+	Partition history.Partition // zero for all partitions (AfterAcks, AfterElections)
+	Broker    history.BrokerID  // of WhenLeader; NoBroker for none
+}
+
+// Role says which brokers a target means when its line strikes.
+type Role uint8
+
+// The roles. ISR and OSR mean every such replica, Rest every broker that the other side of a partition does not name;
+// the others mean one broker.
+const (
+	Number     Role = iota // broker 2
+	Leader                 // leader(orders/0)
+	Follower               // follower(orders/0): one of them, drawn
+	ISR                    // isr(orders/0)
+	OSR                    // osr(orders/0): the replicas outside the ISR
+	Controller             // controller: the active one
+	Random                 // random: any broker that no fault holds down, drawn
+	Rest                   // rest
+)
+
+// Target names brokers by role or by number.
+type Target struct {
+	Role      Role
+	Partition history.Partition // of Leader, Follower, ISR, OSR
+	Broker    history.BrokerID  // of Number
+}
+
+// Shape is how a partition cuts.
+type Shape uint8
+
+// The shapes. A ring lets every broker hear from a majority, no two from the same one (Jepsen's majorities ring); a bridge
+// splits the brokers in halves that only Targets can talk to both of.
+const (
+	Split  Shape = iota // X | Y: nothing passes between the sides
+	OneWay              // X -> Y: nothing passes from X to Y
+	Ring                // ring
+	Bridge              // bridge X
+)
+
+// Fault is what is done to whom.
+type Fault struct {
+	Kind      world.Ability
+	Targets   []Target          // whom; of a partition the left side
+	Shape     Shape             // of a partition
+	Others    []Target          // of a partition the right side
+	Partition history.Partition // of elect
+	Rate      float64           // of clock: 1.05 is five per cent fast
+}
+
+// String is the plan's canonical text: Parse(p.String()) is p.
+func (p Plan) String() string {
+	var when, what int
+	for _, l := range p.Lines {
+		when, what = max(when, len(l.Trigger.String())), max(what, len(l.Fault.String()))
+	}
+	var b strings.Builder
+	for _, l := range p.Lines {
+		b.WriteString(pad(l.Trigger.String(), when))
+		b.WriteString("  ")
+		if l.For == 0 {
+			b.WriteString(l.Fault.String())
+		} else {
+			b.WriteString(pad(l.Fault.String(), what))
+			b.WriteString("  for " + duration(l.For))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// columnMax keeps one very long line from pushing every other line's columns out of sight.
+const columnMax = 60
+
+func pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(0, min(width, columnMax)-len(s)))
+}
+
+// Needs lists the abilities that the plan needs, sorted.
+func (p Plan) Needs() []world.Ability {
+	var needs []world.Ability
+	for _, l := range p.Lines {
+		needs = append(needs, l.Fault.Kind)
+	}
+	slices.Sort(needs)
+	return slices.Compact(needs)
+}
+
+// String is the line's text, one space between words.
+func (l Line) String() string {
+	s := l.Trigger.String() + " " + l.Fault.String()
+	if l.For != 0 {
+		s += " for " + duration(l.For)
+	}
+	return s
+}
+
+// String is the trigger as plans write it.
+func (t Trigger) String() string {
+	switch t.Kind {
+	case AfterAcks:
+		return t.count("acks")
+	case AfterElections:
+		return t.count("elections")
+	case WhenISR:
+		return "when isr(" + t.Partition.String() + ") = " + strconv.FormatInt(t.Count, 10)
+	case WhenLeader:
+		who := "none"
+		if t.Broker != history.NoBroker {
+			who = number(t.Broker)
+		}
+		return "when leader(" + t.Partition.String() + ") = " + who
+	default:
+		return "at " + duration(t.At)
+	}
+}
+
+func (t Trigger) count(what string) string {
+	s := "after " + strconv.FormatInt(t.Count, 10) + " " + what
+	if t.Partition != (history.Partition{}) {
+		s += " on " + t.Partition.String()
+	}
+	return s
+}
+
+// String is the fault as plans write it, without trigger and length.
+func (f Fault) String() string {
+	switch f.Kind {
+	case world.CanPartition:
+		switch f.Shape {
+		case Ring:
+			return "partition ring"
+		case Bridge:
+			return "partition bridge " + list(f.Targets, Target.String)
+		case OneWay:
+			return "partition " + list(f.Targets, Target.short) + " -> " + list(f.Others, Target.short)
+		default:
+			return "partition " + list(f.Targets, Target.short) + " | " + list(f.Others, Target.short)
+		}
+	case world.CanElect:
+		return "elect " + list(f.Targets, Target.String) + " on " + f.Partition.String()
+	case world.CanClock:
+		return "clock " + list(f.Targets, Target.String) + " at " + strconv.FormatFloat(f.Rate, 'f', -1, 64)
+	default:
+		return string(f.Kind) + " " + list(f.Targets, Target.String)
+	}
+}
+
+func list(ts []Target, text func(Target) string) string {
+	words := make([]string, len(ts))
+	for i, t := range ts {
+		words[i] = text(t)
+	}
+	return strings.Join(words, ", ")
+}
+
+// String is the target as plans write it.
+func (t Target) String() string {
+	if t.Role == Number {
+		return "broker " + number(t.Broker)
+	}
+	return t.short()
+}
+
+// short is the target as a side of a partition writes it: broker numbers stand alone.
+func (t Target) short() string {
+	switch t.Role {
+	case Leader:
+		return "leader(" + t.Partition.String() + ")"
+	case Follower:
+		return "follower(" + t.Partition.String() + ")"
+	case ISR:
+		return "isr(" + t.Partition.String() + ")"
+	case OSR:
+		return "osr(" + t.Partition.String() + ")"
+	case Controller:
+		return "controller"
+	case Random:
+		return "random"
+	case Rest:
+		return "rest"
+	default:
+		return number(t.Broker)
+	}
+}
+
+func number(b history.BrokerID) string { return strconv.FormatInt(int64(b), 10) }
+
+// duration is d as time.ParseDuration reads it, without the zero units that Duration.String adds (2m, not 2m0s).
+func duration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}

@@ -1,0 +1,231 @@
+package nemesis
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"tidemark/history"
+	"tidemark/world"
+)
+
+// Runner carries out a plan on a cluster.
+type Runner struct {
+	Env     world.Env
+	Cluster world.Cluster
+	Record  *history.Recorder
+	Budget  Budget
+	Parts   []history.Partition
+	Bound   time.Duration // longest wait for a probe, a start or an undo
+}
+
+// Run carries out the plan until every fault is verified undone or the time until has come (on Env's clock; what is in force
+// is then undone early); it starts what is down and probes every broker and link. Times in the plan count from the call, and
+// so should until leave the load some time to recover. The error lists what could not be verified undone.
+func (r *Runner) Run(p Plan, until time.Duration) error {
+	if err := p.Check(r.Cluster.Abilities(), r.Cluster.Brokers(), r.Parts); err != nil {
+		return err
+	}
+	x := newRun(r, until)
+	x.listen(p)
+	lives := make([]*life, len(p.Lines))
+	seen := make(map[string]int)
+	for i, l := range p.Lines {
+		text := l.String()
+		lives[i] = x.newLife(i, l, text, seen[text])
+		seen[text]++
+	}
+	x.each("nemesis", len(lives), func(i int) { lives[i].live() })
+	err := x.end(lives)
+	x.locked(func() { x.over = true })
+	x.changed.Notify()
+	x.wait(func() bool { return !x.watching }, -1)
+	return err
+}
+
+// run is one Run under way. What several lines touch is guarded by mu, which is never held across a call that may block or
+// that records.
+type run struct {
+	*Runner
+	start, until time.Duration
+	brokers      []history.BrokerID
+	changed      world.Signal // any of the below changed
+	links        gate         // orders cuts and heals
+
+	mu       sync.Mutex
+	unclean  Unclean
+	process  map[history.BrokerID]int // plan line that holds the broker down or paused
+	clocks   map[history.BrokerID]int // plan line that lets its clock drift
+	cuts     map[link]int             // how many faults cut it
+	inForce  int                      // faults applied and not yet undone
+	waiting  []*waiter
+	base     map[history.Partition]history.Epoch // leader epochs at the start
+	watching bool
+	over     bool
+}
+
+func newRun(r *Runner, until time.Duration) *run {
+	x := &run{
+		Runner:  r,
+		start:   r.Env.Now(),
+		until:   until,
+		brokers: r.Cluster.Brokers(),
+		changed: r.Env.NewSignal(),
+		links:   gate{free: r.Env.NewSignal()},
+		process: make(map[history.BrokerID]int),
+		clocks:  make(map[history.BrokerID]int),
+		cuts:    make(map[link]int),
+	}
+	return x
+}
+
+// locked runs fn under the lock.
+func (x *run) locked(fn func()) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	fn()
+}
+
+// wait blocks until cond, which is called under the lock, or until timeout has passed.
+func (x *run) wait(cond func() bool, timeout time.Duration) bool {
+	return x.changed.Until(func() bool {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		return cond()
+	}, timeout)
+}
+
+// observe looks at the cluster, takes the observation in and returns it with those whom a fault holds down.
+func (x *run) observe() (s history.ClusterState, held []history.BrokerID) {
+	began := x.Env.Now()
+	s = x.Cluster.Observe()
+	x.locked(func() {
+		x.unclean.See(s, began)
+		held = x.heldNow()
+	})
+	return s, held
+}
+
+// heldNow lists the brokers that a fault holds down or paused. The lock is held.
+func (x *run) heldNow() []history.BrokerID {
+	var held []history.BrokerID
+	for _, b := range x.brokers {
+		if _, ok := x.process[b]; ok {
+			held = append(held, b)
+		}
+	}
+	return held
+}
+
+// alive reports whether a broker's process runs and no fault holds it.
+func (x *run) alive(b history.BrokerID) bool {
+	held := false
+	x.locked(func() { _, held = x.process[b] })
+	return !held && x.Cluster.ProbeProcess(b) == world.ProcessRunning
+}
+
+// pollEvery is the pause between two looks at something that takes its time.
+const pollEvery = 50 * time.Millisecond
+
+// poll looks until look returns nil, at least once and at most for the bound, and returns the last look's error.
+func (x *run) poll(bound time.Duration, look func() error) error {
+	deadline := x.Env.Now() + bound
+	for {
+		err := look()
+		if err == nil || x.Env.Now()+pollEvery > deadline {
+			return err
+		}
+		x.Env.Sleep(pollEvery)
+	}
+}
+
+// patiently is poll with a bound that starts anew as long as other faults are in force: a broker may not serve while others
+// keep it from the controller.
+func (x *run) patiently(look func() error) error {
+	for {
+		calm := false
+		x.locked(func() { calm = x.inForce == 0 })
+		err := x.poll(x.Bound, look)
+		if err == nil || calm {
+			return err
+		}
+	}
+}
+
+// each runs fn for every one of n at the same time and returns when all are done.
+func (x *run) each(name string, n int, fn func(i int)) {
+	left := n
+	for i := range n {
+		x.Env.Go(name, func() {
+			fn(i)
+			x.locked(func() { left-- })
+			x.changed.Notify()
+		})
+	}
+	x.wait(func() bool { return left == 0 }, -1)
+}
+
+// end makes sure that nothing is left of the plan: every fault undone, every broker running and serving, every link open.
+func (x *run) end(lives []*life) error {
+	var errs []error
+	for _, f := range lives {
+		if err := f.finish(); err != nil {
+			errs = append(errs, fmt.Errorf("fault %d (%s): %w", f.event.Fault+1, f.event.Line, err))
+		}
+	}
+	found := make([]error, len(x.brokers))
+	x.each("nemesis end", len(x.brokers), func(i int) {
+		found[i] = x.poll(x.Bound, func() error { return x.up(x.brokers[i]) })
+	})
+	errs = append(errs, found...)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return x.poll(x.Bound, func() error { return x.pass(x.every(), x.probeTime(0)) })
+}
+
+// up brings a broker up, whatever state it is in, and reports what is still missing.
+func (x *run) up(b history.BrokerID) error {
+	var err error
+	switch x.Cluster.ProbeProcess(b) {
+	case world.ProcessGone:
+		err = x.Cluster.Start(b)
+	case world.ProcessPaused:
+		err = x.Cluster.Resume(b)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("broker %d: %w", b, err)
+	case x.Cluster.ProbeProcess(b) != world.ProcessRunning:
+		return fmt.Errorf("broker %d does not run", b)
+	case !x.Cluster.ProbeServing(b, x.probeTime(0)):
+		return fmt.Errorf("broker %d runs but does not serve", b)
+	}
+	return nil
+}
+
+// probeTime is how long one probe may take during a fault of the given length, 0 if it has none.
+func (x *run) probeTime(length time.Duration) time.Duration {
+	t := min(x.Bound, 500*time.Millisecond)
+	if length > 0 {
+		t = min(t, max(length/2, pollEvery))
+	}
+	return t
+}
+
+// claim gives brokers to a plan line in one of the tables, all or none: it returns those that another line has.
+func claim(table map[history.BrokerID]int, line int, bs []history.BrokerID) (taken []history.BrokerID) {
+	for _, b := range bs {
+		if _, ok := table[b]; ok {
+			taken = append(taken, b)
+		}
+	}
+	if len(taken) == 0 {
+		for _, b := range bs {
+			table[b] = line
+		}
+	}
+	return slices.Clip(taken)
+}

@@ -1,0 +1,134 @@
+package nemesis
+
+import (
+	"fmt"
+	"slices"
+
+	"tidemark/history"
+)
+
+// waiter is a line that waits for its trigger.
+type waiter struct {
+	trigger Trigger
+	fired   bool
+}
+
+// listen prepares for the plan's triggers: acknowledgements are counted as they are recorded, states are looked at by a watcher
+// that also follows the unclean replicas.
+func (x *run) listen(p Plan) {
+	kinds := func(ks ...TriggerKind) bool {
+		return slices.ContainsFunc(p.Lines, func(l Line) bool { return slices.Contains(ks, l.Trigger.Kind) })
+	}
+	if kinds(AfterAcks) {
+		x.Record.OnEntry(x.entry)
+	}
+	if kinds(AfterElections) {
+		x.base = make(map[history.Partition]history.Epoch)
+		for _, s := range x.Cluster.Observe().Partitions {
+			x.base[s.Partition] = s.Epoch
+		}
+	}
+	x.watching = true
+	x.Env.Go("nemesis watch", x.watch)
+}
+
+// entry is called after every entry of the history, so it does no more than it must.
+func (x *run) entry() {
+	fired := false
+	x.locked(func() {
+		for _, w := range x.waiting {
+			if w.trigger.Kind == AfterAcks && !w.fired && x.Record.Acked(w.trigger.Partition) >= w.trigger.Count {
+				w.fired, fired = true, true
+			}
+		}
+	})
+	if fired {
+		x.changed.Notify()
+	}
+}
+
+// watch observes the cluster while a line waits for a state or a replica is unclean.
+func (x *run) watch() {
+	over := false
+	for !over {
+		x.wait(func() bool { return x.over || x.curious() }, -1)
+		s, _ := x.observe()
+		fired := false
+		x.locked(func() {
+			for _, w := range x.waiting {
+				if !w.fired && x.holds(w.trigger, s) {
+					w.fired, fired = true, true
+				}
+			}
+		})
+		if fired {
+			x.changed.Notify()
+		}
+		x.wait(func() bool { return x.over }, pollEvery)
+		x.locked(func() { over = x.over })
+	}
+	x.locked(func() { x.watching = false })
+	x.changed.Notify()
+}
+
+// curious reports whether anybody needs to know the cluster's state. The lock is held.
+func (x *run) curious() bool {
+	return !x.unclean.Empty() || slices.ContainsFunc(x.waiting, func(w *waiter) bool {
+		return !w.fired && w.trigger.Kind != AfterAcks
+	})
+}
+
+// holds reports whether a trigger that waits for a state has it.
+func (x *run) holds(t Trigger, s history.ClusterState) bool {
+	var elections int64
+	for i := range s.Partitions {
+		p := &s.Partitions[i]
+		if t.Kind == AfterElections && (t.Partition == p.Partition || t.Partition == (history.Partition{})) {
+			elections += max(0, int64(p.Epoch-x.base[p.Partition]))
+		}
+		if t.Partition == p.Partition {
+			switch t.Kind {
+			case WhenISR:
+				return int64(len(p.ISR)) == t.Count
+			case WhenLeader:
+				return p.Leader == t.Broker
+			}
+		}
+	}
+	return t.Kind == AfterElections && elections >= t.Count
+}
+
+// await blocks until the trigger comes; why says that it did not.
+func (x *run) await(t Trigger) (why string) {
+	if t.Kind == AtTime {
+		x.Env.Sleep(min(x.start+t.At, x.until) - x.Env.Now())
+		if x.start+t.At >= x.until {
+			return fmt.Sprintf("the trigger never came: the plan ended at %v", x.until-x.start)
+		}
+		return ""
+	}
+	w := &waiter{trigger: t}
+	x.locked(func() { x.waiting = append(x.waiting, w) })
+	x.entry()
+	x.changed.Notify()
+	came := x.wait(func() bool { return w.fired }, max(0, x.until-x.Env.Now()))
+	x.locked(func() { x.waiting = slices.DeleteFunc(x.waiting, func(o *waiter) bool { return o == w }) })
+	if !came {
+		return "the trigger never came: " + x.stands(t)
+	}
+	return ""
+}
+
+// stands says how far a trigger had come.
+func (x *run) stands(t Trigger) string {
+	if t.Kind == AfterAcks {
+		return fmt.Sprintf("%d acks", x.Record.Acked(t.Partition))
+	}
+	s := x.Cluster.Observe()
+	for i := range s.Partitions {
+		if p := &s.Partitions[i]; p.Partition == t.Partition {
+			return fmt.Sprintf("%v has leader %d, epoch %d, ISR %v", p.Partition, p.Leader, p.Epoch, p.ISR)
+		}
+	}
+	return "not within the plan's time"
+}
