@@ -97,9 +97,17 @@ type Verdict struct {
 	Porcupine Second    `json:"porcupine"`
 }
 
+// What the second judge may say. OutOfBudget is never a pass.
+const (
+	Agrees      = "agrees"
+	Objects     = "objects"
+	OutOfBudget = "unknown"
+	NotAsked    = "not asked"
+)
+
 // Second is what the second judge said.
 type Second struct {
-	Outcome string `json:"outcome"` // agrees, objects, unknown, not asked
+	Outcome string `json:"outcome"` // Agrees, Objects, OutOfBudget or NotAsked
 	Windows int    `json:"windows"`
 	Unknown int    `json:"unknown"` // windows in which its budget ran out
 	Budget  string `json:"budget"`
@@ -133,17 +141,9 @@ type Contract struct {
 	Because        string `json:"because"`        // one sentence: why the promises are what they are
 }
 
-// ContractOf derives the contract from a run's configuration.
-func ContractOf(run history.Run) Contract { panic("not built") }
-
 // Options bound a check.
 type Options struct {
 	PorcupineSteps int // budget of the second judge in model steps over the whole history; 0 leaves it out
-}
-
-// Check judges a history. broken lists invariants that the simulator saw broken.
-func Check(run history.Run, h *history.History, broken []Broken, opt Options) Verdict {
-	panic("not built")
 }
 
 // Broken is one broken invariant.

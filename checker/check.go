@@ -1,0 +1,133 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"tidemark/history"
+)
+
+// Version names this checker in a verdict: a stored run may be checked again by a later one.
+const Version = "tidemark-1"
+
+// maxFindings bounds a verdict; what is beyond is counted in the last finding of its class.
+const maxFindings = 200
+
+// Check judges a history. broken lists invariants that the simulator saw broken.
+func Check(run history.Run, h *history.History, broken []Broken, opt Options) Verdict {
+	contract := ContractOf(run)
+	v := Verdict{Format: 1, Checker: Version, Contract: contract, Porcupine: Second{Outcome: NotAsked}}
+	act := measure(run, h)
+	v.Stats = act.stats
+	c := newLogCheck(run, h, contract)
+	c.check()
+	v.Findings = c.findings()
+	v.Findings = append(v.Findings, settleFindings(h, contract)...)
+	v.Findings = append(v.Findings, brokenFindings(broken)...)
+	slices.SortStableFunc(v.Findings, func(a, b Finding) int {
+		return cmp.Compare(a.Severity.order(), b.Severity.order())
+	})
+	v.conclude(&act, c.undecided)
+	return v
+}
+
+func (s Severity) order() int {
+	switch s {
+	case Violation:
+		return 0
+	case Allowed:
+		return 1
+	}
+	return 2
+}
+
+// findings turns the anomalies into findings, each cause once.
+func (c *logCheck) findings() []Finding {
+	var out []Finding
+	for _, g := range c.groups(fold(c.anomalies), func(*anomaly) int { return 0 }) {
+		a := &g.first
+		severity := c.contract.Severity(a.class)
+		if a.apart {
+			severity = Violation
+		}
+		out = append(out, Finding{Class: a.class, Severity: severity, Partition: c.names[a.part], Offset: a.offset, Value: a.value,
+			Count: g.count, Ops: sortOps(g.ops), Signature: string(a.class),
+			Text: fmt.Sprintf("%s: %q at offset %d of %v.", a.class, a.value, a.offset, c.names[a.part])})
+		if len(out) == maxFindings {
+			break
+		}
+	}
+	return out
+}
+
+// settleFindings tells that the cluster did not settle within the bound after every fault was undone.
+func settleFindings(h *history.History, contract Contract) []Finding {
+	for i := len(h.Marks) - 1; i >= 0; i-- {
+		m := &h.Marks[i]
+		if m.Name != "settle" {
+			continue
+		}
+		if !m.Failed {
+			return nil
+		}
+		text := fmt.Sprintf("The cluster had not settled at %s, with every fault undone.", clock(int64(m.Time)))
+		if m.Detail != "" {
+			text += " " + sentence(m.Detail)
+		}
+		return []Finding{{Class: NotSettled, Severity: contract.Severity(NotSettled), Offset: history.UnknownOffset, Count: 1,
+			Signature: string(NotSettled), Witness: Witness{Offset: history.UnknownOffset, Acked: -1, AckedBy: history.NoBroker, AckEpoch: -1},
+			Text: text}}
+	}
+	return nil
+}
+
+// brokenFindings tells the invariants that were broken.
+func brokenFindings(broken []Broken) []Finding {
+	var out []Finding
+	for i := range broken {
+		b := &broken[i]
+		out = append(out, Finding{Class: InvariantBroken, Severity: Violation, Partition: b.Partition, Offset: b.Offset, Value: b.Name, Count: 1,
+			Signature: string(InvariantBroken) + ": " + b.Name,
+			Witness:   Witness{Value: b.Name, Offset: b.Offset, Acked: -1, AckedBy: history.NoBroker, AckEpoch: -1},
+			Text:      fmt.Sprintf("%s was broken at %s on %v. %s", b.Name, clock(b.Time), b.Partition, sentence(b.Detail))})
+	}
+	return out
+}
+
+// conclude sets status and reason: a violation outranks everything, then what could not be decided, then what means nothing.
+func (v *Verdict) conclude(act *activity, undecided int64) {
+	violations, allowed := 0, 0
+	for i := range v.Findings {
+		switch v.Findings[i].Severity {
+		case Violation:
+			violations++
+		case Allowed:
+			allowed++
+		}
+	}
+	vacuous := act.vacuous()
+	switch {
+	case violations > 0:
+		v.Status = Invalid
+		v.Reason = fmt.Sprintf("%s on %v.", upper(string(v.Findings[0].Class)), v.Findings[0].Partition)
+		if violations > 1 {
+			v.Reason = fmt.Sprintf("%s on %v, and %d more violations.", upper(string(v.Findings[0].Class)), v.Findings[0].Partition, violations-1)
+		}
+	case undecided > 0 && v.Contract.Durable:
+		v.Status = Unknown
+		v.Reason = fmt.Sprintf("%d acknowledged writes could not be judged: no final read and no full set of replica dumps tells about them.", undecided)
+	case v.Porcupine.Outcome == OutOfBudget:
+		v.Status = Unknown
+		v.Reason = fmt.Sprintf("The log checker found nothing, and the second judge ran out of its budget (%s) in %d of %d windows.",
+			v.Porcupine.Budget, v.Porcupine.Unknown, v.Porcupine.Windows)
+	case vacuous != "":
+		v.Status, v.Reason = Vacuous, vacuous
+	default:
+		v.Status = Valid
+		v.Reason = fmt.Sprintf("%d acknowledged writes and %d records read agree with the log at the end.", v.Stats.Acked, v.Stats.Records)
+		if allowed > 0 {
+			v.Reason += fmt.Sprintf(" %d anomalies were found that the contract allows.", allowed)
+		}
+	}
+}

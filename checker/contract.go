@@ -1,0 +1,92 @@
+package checker
+
+import (
+	"fmt"
+
+	"tidemark/history"
+)
+
+// ContractOf derives the contract from a run's configuration.
+//
+// Durable needs four things. Acks=all: the leader answered for every in-sync replica, not for itself. Clean elections: nobody outside ISR
+// and ELR leads. Faults inside the budget. And min.insync.replicas that the topic can reach. Its size needs no condition of its own, as
+// the budget is stated in it: with min.insync.replicas 1 (or replication factor 1) no fault inside the budget takes unsynced data, so the
+// one replica that acknowledged still has the record when it is back, and clean elections wait for it.
+//
+// What consumers read below the high watermark stays under the same conditions without acks: the high watermark waits for the whole
+// maximal ISR whatever the producer asked for. In classic mode it also moves while the ISR is below min.insync.replicas; every member
+// then still has the record, leaders come from the ISR alone, and the budget keeps one clean member in it.
+//
+// Ordered: records that stay in the log stand in the order of real time. Truncation by epoch gives this even where records may be lost;
+// only faults outside the budget (a controller that forgot its epochs) can take it.
+//
+// ExactlyOnce is about retries and needs an idempotent producer. The raw client sends each value once and never again, so a value that
+// was sent once and stands twice is the log's own doing and a violation under every contract.
+func ContractOf(run history.Run) Contract {
+	c := Contract{
+		Acks: run.Acks, MinISR: run.MinISR, Factor: run.Factor, Unclean: run.Unclean, ELR: run.ELR,
+		Idempotent:   run.Config["enable.idempotence"] == "true",
+		WithinBudget: !run.Beyond,
+	}
+	c.Ordered = c.WithinBudget
+	c.CommittedReads = c.WithinBudget && !c.Unclean
+	c.Durable = c.CommittedReads && c.Acks == -1 && c.MinISR <= c.Factor
+	c.ExactlyOnce = c.WithinBudget && c.Idempotent
+	c.Because = c.because()
+	return c
+}
+
+func (c Contract) because() string {
+	switch {
+	case !c.WithinBudget:
+		return "The faults go beyond the budget, so acknowledged writes may be lost and reads may be taken back."
+	case c.Unclean:
+		return "Unclean leader election lets a replica outside the ISR lead, so acknowledged writes may be lost and reads may be taken back."
+	case c.Acks == 0:
+		return "With acks=0 nobody acknowledges anything, so writes may be lost; what a consumer read stays."
+	case c.Acks == 1:
+		return "With acks=1 the leader answers before anyone else has the record, so acknowledged writes may be lost with the leader; what a consumer read stays."
+	case c.MinISR > c.Factor:
+		return fmt.Sprintf("min.insync.replicas %d is more than the %d replicas, so no write under acks=all can be acknowledged.", c.MinISR, c.Factor)
+	case c.MinISR <= 1:
+		return "With acks=all, clean elections and min.insync.replicas 1 the only in-sync replica has every acknowledged write, and no fault inside the budget takes unsynced data from it."
+	default:
+		return fmt.Sprintf("With acks=all, clean elections and min.insync.replicas %d every acknowledged write is on %d replicas at least, and fewer lose unsynced data at once inside the budget.", c.MinISR, c.MinISR)
+	}
+}
+
+// Severity says what an anomaly of a class means under the contract.
+//
+//	class                          a violation if                          else
+//	lost acknowledged write        Durable                                 allowed
+//	two values at one offset       Durable and CommittedReads              allowed
+//	  replicas apart at the end    always: truncation by epoch needs no promise of durability
+//	duplicate                      always: the client never resends
+//	phantom                        always
+//	read of a failed write         always
+//	order against real time        Ordered                                 allowed
+//	read of uncommitted data       CommittedReads                          allowed
+//	consumer goes back, skips      always: one answer comes from one dense log
+//	acknowledged at another offset always
+//	not settled                    WithinBudget and MinISR ≤ Factor        allowed
+//	invariant broken               always: what is not promised is not watched
+//	not linearizable               always: it is asked only where all is promised
+func (c Contract) Severity(class Class) Severity {
+	promised := true
+	switch class {
+	case LostWrite:
+		promised = c.Durable
+	case TwoValues:
+		promised = c.Durable && c.CommittedReads
+	case RealtimeOrder:
+		promised = c.Ordered
+	case UncommittedRead:
+		promised = c.CommittedReads
+	case NotSettled:
+		promised = c.WithinBudget && c.MinISR <= c.Factor
+	}
+	if promised {
+		return Violation
+	}
+	return Allowed
+}

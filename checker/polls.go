@@ -1,0 +1,104 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+
+	"tidemark/history"
+)
+
+// sighting is an observation of a value at an offset.
+type sighting struct {
+	part   int32
+	offset history.Offset
+	value  string
+	op     int32
+}
+
+// checkPolls walks every answer along the log. What a poll returned must stand there at the end; inside one answer offsets rise, none is
+// below the position asked for, and no committed record between them is missing. Polls that did not succeed say nothing.
+func (c *logCheck) checkPolls() {
+	for i := range c.h.Ops {
+		op := &c.h.Ops[i]
+		if op.Kind == history.Poll && op.Outcome == history.OK && len(op.Records) > 0 {
+			c.checkPoll(int32(i), op)
+		}
+	}
+}
+
+func (c *logCheck) checkPoll(at int32, op *history.Op) {
+	p := c.part[at]
+	l := &c.logs[p]
+	expect := op.Position
+	i := l.search(max(expect, 0))
+	backwards, skipped := false, false
+	for r := range op.Records {
+		rec := &op.Records[r]
+		if rec.Offset < expect {
+			if !backwards {
+				backwards = true
+				c.report(anomaly{class: NonmonotonicPoll, part: p, offset: rec.Offset, value: rec.Value, send: c.sends.find(p, rec.Value), op: at,
+					detail: "the next offset was " + itoa(int64(expect))})
+			}
+			i = l.search(rec.Offset)
+		} else if i < len(l.slots) && l.slots[i].offset < rec.Offset {
+			if missed := &l.slots[i]; !skipped && missed.offset >= op.LogStart {
+				skipped = true
+				c.report(anomaly{class: PollSkip, part: p, offset: missed.offset, value: missed.value, send: missed.send, op: at,
+					detail: "the answer went on at offset " + itoa(int64(rec.Offset))})
+			}
+			i = l.search(rec.Offset)
+		}
+		expect = next(rec.Offset)
+		if i < len(l.slots) && l.slots[i].offset == rec.Offset {
+			s := &l.slots[i]
+			i++
+			if s.value == rec.Value {
+				s.seen = min(s.seen, op.ReturnIndex)
+				continue
+			}
+		}
+		c.strayRecord(p, at, rec)
+	}
+}
+
+// strayRecord judges a record that a poll returned and that the final log does not hold there.
+func (c *logCheck) strayRecord(p, at int32, rec *history.Record) {
+	l := &c.logs[p]
+	send := c.sends.find(p, rec.Value)
+	a := anomaly{part: p, offset: rec.Offset, value: rec.Value, send: send, op: at}
+	here := l.at(rec.Offset)
+	a.other = valueOf(here)
+	switch {
+	case send < 0:
+		a.class = Phantom
+	case c.h.Ops[send].Outcome == history.Fail:
+		a.class = AbortedRead
+	case c.found[send] == lost:
+		return // its loss is told
+	case here != nil || l.covers(rec.Offset):
+		if trims(c.run) && rec.Offset < l.start {
+			return
+		}
+		a.class = UncommittedRead
+	default:
+		c.loose = append(c.loose, sighting{p, rec.Offset, rec.Value, at})
+		return
+	}
+	c.report(a)
+}
+
+// checkLoose compares the observations that no final read covers with each other: acknowledgements and polls that name two values for one
+// offset contradict each other whatever the log holds.
+func (c *logCheck) checkLoose() {
+	slices.SortStableFunc(c.loose, func(a, b sighting) int {
+		return cmp.Or(cmp.Compare(a.part, b.part), cmp.Compare(a.offset, b.offset))
+	})
+	for i := 1; i < len(c.loose); i++ {
+		one, two := c.loose[i-1], c.loose[i]
+		if one.part == two.part && one.offset == two.offset && one.value != two.value {
+			c.report(anomaly{class: TwoValues, part: one.part, offset: one.offset, value: one.value, other: two.value,
+				send: c.sends.find(one.part, one.value), op: two.op, detail: "both were told to clients"})
+		}
+	}
+}
