@@ -5,8 +5,8 @@ import "fmt"
 // StepOp is one kind of flush step.
 type StepOp uint8
 
-// The step kinds. SyncFile opens Path and syncs it; WriteFile makes Path hold exactly Data; Rename moves Path to To; SyncDir
-// syncs directory Path; RemoveFile deletes Path (absent is no error).
+// The step kinds. SyncFile opens Path and syncs it (absent is no error: its owner removed it meanwhile); WriteFile makes Path
+// hold exactly Data; RenameFile moves Path to To; SyncDir syncs directory Path; RemoveFile deletes Path (absent is no error).
 const (
 	SyncFile StepOp = iota
 	WriteFile

@@ -17,7 +17,8 @@ func Run(fsys FS, s Step) error {
 func run(fsys FS, s Step) error {
 	switch s.Op {
 	case SyncFile:
-		return withFile(fsys, s.Path, false, File.Sync)
+		// A file that its owner removed since it asked for the sync has nothing left to sync.
+		return ignoreMissing(withFile(fsys, s.Path, false, File.Sync))
 	case WriteFile:
 		return withFile(fsys, s.Path, true, func(f File) error {
 			if err := f.Truncate(0); err != nil {
@@ -31,13 +32,17 @@ func run(fsys FS, s Step) error {
 	case SyncDir:
 		return fsys.SyncDir(s.Path)
 	case RemoveFile:
-		if err := fsys.Remove(s.Path); !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return nil
+		return ignoreMissing(fsys.Remove(s.Path))
 	default:
 		return fmt.Errorf("unknown step kind %d, expected at most %d", s.Op, RemoveFile)
 	}
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 func withFile(fsys FS, path string, create bool, do func(File) error) error {
@@ -48,7 +53,10 @@ func withFile(fsys FS, path string, create bool, do func(File) error) error {
 	return errors.Join(do(f), f.Close())
 }
 
-// ReadFile returns a file's whole content, or an error if it is longer than max bytes.
+// ErrTooLarge is a file beyond ReadFile's bound.
+var ErrTooLarge = errors.New("file too large")
+
+// ReadFile returns a file's whole content; ErrTooLarge if that is more than max bytes.
 func ReadFile(fsys FS, path string, max int) ([]byte, error) {
 	var data []byte
 	err := withFile(fsys, path, false, func(f File) error {
@@ -57,7 +65,7 @@ func ReadFile(fsys FS, path string, max int) ([]byte, error) {
 			return err
 		}
 		if size > int64(max) {
-			return fmt.Errorf("%s has %d bytes, expected at most %d", path, size, max)
+			return fmt.Errorf("%s has %d bytes, expected at most %d: %w", path, size, max, ErrTooLarge)
 		}
 		data = make([]byte, size)
 		return ReadFull(f, data, 0)
