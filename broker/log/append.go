@@ -9,7 +9,7 @@ import (
 )
 
 // Append appends a producer's batches as leader of epoch: it validates them (magic 2, size, CRC, dense offset deltas), writes base
-// offsets and the epoch into them (in place) and returns the offset of the first record and the new end. A *BatchError refuses
+// offsets and the epoch into them (in place) and returns the offset of the first record and the new end. A *InvalidBatch refuses
 // them all, and changes nothing; any other error is the disk's.
 func (l *Log) Append(batches []byte, epoch kafka.Epoch) (first, end kafka.Offset, err error) {
 	if epoch < 0 || epoch < l.LatestEpoch() {
@@ -71,7 +71,7 @@ func (l *Log) validateProduced(b []byte) (Batch, error) {
 }
 
 // AppendFetched appends batches as the leader sent them: offsets and epochs are kept; the first must start at End. A trailing
-// partial batch (cut by a fetch's size limit) is ignored. A *BatchError refuses them all, and changes nothing; any other
+// partial batch (cut by a fetch's size limit) is ignored. A *InvalidBatch refuses them all, and changes nothing; any other
 // error is the disk's.
 func (l *Log) AppendFetched(batches []byte) (end kafka.Offset, err error) {
 	next, epoch, whole := l.end, max(0, l.LatestEpoch()), 0

@@ -47,7 +47,7 @@ type Batch struct {
 }
 
 // ParseBatch reads the header that b starts with and checks that its fields agree with each other. It does not look at the
-// records, whose bytes b need not hold, nor at the CRC. The error is a *BatchError.
+// records, whose bytes b need not hold, nor at the CRC. The error is a *InvalidBatch.
 func ParseBatch(b []byte) (Batch, error) {
 	if len(b) > atMagic {
 		if magic := int8(b[atMagic]); magic == 0 || magic == 1 {
@@ -102,18 +102,18 @@ func stamp(b []byte, base kafka.Offset, epoch kafka.Epoch) {
 	binary.BigEndian.PutUint32(b[atEpoch:], uint32(epoch))
 }
 
-// BatchError is a batch that a log refuses, with the error code for the producer: CORRUPT_MESSAGE, MESSAGE_TOO_LARGE,
-// RECORD_LIST_TOO_LARGE, INVALID_RECORD or UNSUPPORTED_FOR_MESSAGE_FORMAT.
-type BatchError struct {
+// InvalidBatch is a batch that a log refuses, with the error code for the producer: CORRUPT_MESSAGE, MESSAGE_TOO_LARGE,
+// RECORD_LIST_TOO_LARGE, INVALID_RECORD, UNSUPPORTED_FOR_MESSAGE_FORMAT, or NOT_LEADER_OR_FOLLOWER for an epoch that has passed.
+type InvalidBatch struct {
 	Code   kafka.Code
 	Reason string
 }
 
 // Error says what was wrong and what was expected.
-func (e *BatchError) Error() string { return e.Code.String() + ": " + e.Reason }
+func (e *InvalidBatch) Error() string { return e.Code.String() + ": " + e.Reason }
 
 func reject(code kafka.Code, format string, args ...any) error {
-	return &BatchError{code, fmt.Sprintf(format, args...)}
+	return &InvalidBatch{code, fmt.Sprintf(format, args...)}
 }
 
 // OffsetOutOfRange is a read outside the log.

@@ -23,7 +23,7 @@ type Header struct {
 }
 
 // Records decodes the records of one whole batch. What they decompress to must not exceed maxBytes. Keys and values may share
-// memory with b. The CRC is not looked at. The error is a *BatchError.
+// memory with b. The CRC is not looked at. The error is a *InvalidBatch.
 func Records(b []byte, maxBytes int) ([]Record, error) {
 	h, err := ParseBatch(b)
 	if err != nil {

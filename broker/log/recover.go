@@ -221,7 +221,7 @@ func (r *recovery) adopt(i int) (bool, error) {
 
 // ignoreCorrupt drops an error about batches, which recovery itself deals with, and keeps one of the disk.
 func ignoreCorrupt(err error) error {
-	var refused *BatchError
+	var refused *InvalidBatch
 	if errors.As(err, &refused) {
 		return nil
 	}
