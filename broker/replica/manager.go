@@ -3,6 +3,8 @@
 package replica
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -62,77 +64,156 @@ type Step struct {
 	Detail    string
 }
 
-// Manager holds every replica of one broker incarnation.
-type Manager struct{}
+// forever is a deadline that never comes; longAgo is a time before every clock's start.
+const (
+	forever = time.Duration(1<<63 - 1)
+	longAgo = -forever / 2
+)
 
-// Open recovers every replica on the disk. It may sync directly.
-func Open(cfg config.Config, fs disk.FS, now time.Duration) (*Manager, error) { panic("not built") }
+// Manager holds every replica of one broker incarnation.
+type Manager struct {
+	cfg         config.Config
+	fs          disk.FS
+	img         *metadata.Image
+	brokerEpoch kafka.BrokerEpoch
+	cleanEpoch  kafka.BrokerEpoch
+	serving     bool // the metadata contains this incarnation's registration: see mayServe
+	stopping    bool
+	done        bool
+
+	parts    []*Partition // in order
+	byName   map[kafka.TopicPartition]*Partition
+	strays   []string // directories whose topic is unknown, until they can be removed
+	removals []string // directories that are being removed: not to be created again before they are gone
+
+	fetchers  []*fetcher // by leader, ascending
+	purgatory purgatory
+	alter     alterQueue
+	flushes   map[disk.FlushID]flushJob
+	flushID   disk.FlushID
+
+	nextISRCheck           time.Duration
+	nextHWCheckpoint       time.Duration
+	nextRecoveryCheckpoint time.Duration
+	hwMoved                bool // since the last checkpoint
+	recoveryMoved          bool
+
+	now time.Duration // of the last input
+	out Output
+}
+
+// SetBrokerEpoch tells the epoch of this incarnation's registration; before it nothing is fetched.
+func (m *Manager) SetBrokerEpoch(e kafka.BrokerEpoch) { m.brokerEpoch = e }
 
 // CleanShutdownEpoch is the broker epoch that a valid clean-shutdown marker carried when the manager was opened (the marker is
 // deleted then), or kafka.NoBrokerEpoch: what the broker tells the controller as its previous broker epoch (KIP-966).
-func (m *Manager) CleanShutdownEpoch() kafka.BrokerEpoch { panic("not built") }
-
-// SetBrokerEpoch tells the epoch of this incarnation's registration; before it nothing is fetched.
-func (m *Manager) SetBrokerEpoch(e kafka.BrokerEpoch) { panic("not built") }
-
-// ApplyMetadata follows the metadata: changed lists the partitions that may have changed since the last call, in order.
-func (m *Manager) ApplyMetadata(now time.Duration, img *metadata.Image, changed []kafka.TopicPartition) {
-	panic("not built")
-}
-
-// Produce, Fetch: a client's or follower's request; the answer comes in Output, at once or later.
-func (m *Manager) Produce(now time.Duration, req *kmsg.ProduceRequest, tok Token) { panic("not built") }
-
-// Fetch serves consumers (ReplicaState.ID and ReplicaID -1) and followers.
-func (m *Manager) Fetch(now time.Duration, req *kmsg.FetchRequest, tok Token) { panic("not built") }
-
-// ListOffsets answers key 2, guarded as in KIP-207.
-func (m *Manager) ListOffsets(now time.Duration, req *kmsg.ListOffsetsRequest) *kmsg.ListOffsetsResponse {
-	panic("not built")
-}
-
-// OffsetForLeaderEpoch answers key 23.
-func (m *Manager) OffsetForLeaderEpoch(now time.Duration, req *kmsg.OffsetForLeaderEpochRequest) *kmsg.OffsetForLeaderEpochResponse {
-	panic("not built")
-}
-
-// FetchResponse takes a leader's answer to the outstanding fetch; FetchFailed says that none will come.
-func (m *Manager) FetchResponse(now time.Duration, from kafka.BrokerID, resp *kmsg.FetchResponse) {
-	panic("not built")
-}
-
-// FetchFailed says that the outstanding fetch to a leader is lost (timeout, reset): retry after replica.fetch.backoff.ms.
-func (m *Manager) FetchFailed(now time.Duration, from kafka.BrokerID) { panic("not built") }
-
-// AlterPartitionResponse takes the controller's answer; AlterPartitionFailed says that none will come.
-func (m *Manager) AlterPartitionResponse(now time.Duration, resp *kmsg.AlterPartitionResponse) {
-	panic("not built")
-}
-
-// AlterPartitionFailed says that the outstanding AlterPartition is lost: its outcome is unknown, it must be tried again.
-func (m *Manager) AlterPartitionFailed(now time.Duration) { panic("not built") }
-
-// Flushed reports a finished flush.
-func (m *Manager) Flushed(now time.Duration, id disk.FlushID, err error) { panic("not built") }
+func (m *Manager) CleanShutdownEpoch() kafka.BrokerEpoch { return m.cleanEpoch }
 
 // Tick does what has become due; Deadline is when Tick should next be called.
-func (m *Manager) Tick(now time.Duration) { panic("not built") }
+func (m *Manager) Tick(now time.Duration) {
+	m.now = now
+	if m.stopping {
+		return
+	}
+	m.expire(now)
+	if now >= m.nextISRCheck {
+		m.nextISRCheck = now + isrCheckInterval(m.cfg.ReplicaLagTimeMax)
+		m.checkISRs(now)
+	}
+	if now >= m.nextHWCheckpoint {
+		m.nextHWCheckpoint = now + m.cfg.HWCheckpointInterval
+		if m.hwMoved {
+			m.checkpointHW()
+		}
+	}
+	if now >= m.nextRecoveryCheckpoint {
+		m.nextRecoveryCheckpoint = now + m.cfg.RecoveryCheckpointInterval
+		if m.recoveryMoved {
+			m.checkpointRecovery(flushJob{})
+		}
+	}
+}
 
 // Deadline is the earliest time at which Tick has something to do.
-func (m *Manager) Deadline() time.Duration { panic("not built") }
+func (m *Manager) Deadline() time.Duration {
+	if m.stopping {
+		return forever
+	}
+	at := min(m.nextISRCheck, m.nextHWCheckpoint, m.nextRecoveryCheckpoint, m.purgatory.deadline(), m.alter.deadline())
+	for _, f := range m.fetchers {
+		at = min(at, f.deadline())
+	}
+	return at
+}
 
 // Ready returns what the manager wants done and forgets it.
-func (m *Manager) Ready() Output { panic("not built") }
-
-// BeginShutdown asks for a clean end: everything is flushed, the checkpoints and the clean-shutdown marker (with the broker
-// epoch) are written, through Output.Flushes. Done reports that they were.
-func (m *Manager) BeginShutdown(now time.Duration) { panic("not built") }
-
-// Done reports that a shutdown begun has been flushed whole.
-func (m *Manager) Done() bool { panic("not built") }
+func (m *Manager) Ready() Output {
+	if !m.stopping && m.out.Fatal == nil {
+		m.maybeServe()
+		m.sendFetches()
+		m.sendAlterPartition()
+	}
+	out := m.out
+	m.out = Output{}
+	return out
+}
 
 // EachReplica visits every replica in order of partition.
-func (m *Manager) EachReplica(fn func(*Partition)) { panic("not built") }
+func (m *Manager) EachReplica(fn func(*Partition)) {
+	for _, p := range m.parts {
+		fn(p)
+	}
+}
 
 // Close closes the logs' files.
-func (m *Manager) Close() error { panic("not built") }
+func (m *Manager) Close() error {
+	var first error
+	for _, p := range m.parts {
+		if err := p.log.Close(); err != nil && first == nil {
+			first = fmt.Errorf("closing the log of %v: %w", p.tp, err)
+		}
+	}
+	return first
+}
+
+// fatal stops the broker: after a disk error nothing that this process believes to be stored can be relied on.
+func (m *Manager) fatal(err error) {
+	if m.out.Fatal == nil {
+		m.out.Fatal = err
+	}
+}
+
+func (m *Manager) step(s Step) { m.out.Steps = append(m.out.Steps, s) }
+
+func (m *Manager) reply(tok Token, resp kmsg.Response) {
+	m.out.Replies = append(m.out.Replies, Reply{tok, resp})
+}
+
+// insert adds a partition in order.
+func (m *Manager) insert(p *Partition) {
+	i, _ := slices.BinarySearchFunc(m.parts, p.tp, func(q *Partition, tp kafka.TopicPartition) int { return q.tp.Compare(tp) })
+	m.parts = slices.Insert(m.parts, i, p)
+	m.byName[p.tp] = p
+}
+
+// lookUp finds a replica by name: unknown topics and replicas that this broker does not have are told apart.
+func (m *Manager) lookUp(tp kafka.TopicPartition) (*Partition, kafka.Code) {
+	if p := m.byName[tp]; p != nil {
+		return p, kafka.None
+	}
+	if m.img != nil {
+		if _, ok := m.img.Partition(tp); ok {
+			return nil, kafka.NotLeaderOrFollower
+		}
+	}
+	return nil, kafka.UnknownTopicOrPartition
+}
+
+// registration returns what the metadata knows of a broker.
+func (m *Manager) registration(id kafka.BrokerID) (metadata.Broker, bool) {
+	if m.img == nil {
+		return metadata.Broker{}, false
+	}
+	b, ok := m.img.Brokers[id]
+	return b, ok
+}

@@ -1,0 +1,243 @@
+package replica
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tidemark/broker/kafka"
+)
+
+// fetchOp is a fetch request with its topics resolved.
+type fetchOp struct {
+	version  int16
+	follower kafka.BrokerID // NoBroker for a consumer
+	epoch    kafka.BrokerEpoch
+	minBytes int
+	maxBytes int
+	topics   []fetchTopic
+	targets  []fetchTarget // of all topics, in order of request
+}
+
+// fetchTopic is one topic of a request, with how many of the targets are its own.
+type fetchTopic struct {
+	name string
+	id   kafka.TopicID
+	n    int
+}
+
+// fetchTarget is one partition that a fetch asks for.
+type fetchTarget struct {
+	p           *Partition // nil with a code
+	code        kafka.Code
+	index       int32
+	epoch       kafka.Epoch
+	offset      kafka.Offset
+	lastFetched kafka.Epoch
+	maxBytes    int
+}
+
+// Fetch serves consumers (ReplicaState.ID and ReplicaID -1) and followers.
+func (m *Manager) Fetch(now time.Duration, req *kmsg.FetchRequest, tok Token) {
+	m.now = now
+	op := m.resolveFetch(req)
+	if op.follower != kafka.NoBroker {
+		m.creditAll(now, &op)
+	}
+	resp, got := m.read(&op)
+	if req.MaxWaitMillis <= 0 || got.urgent || got.bytes >= op.minBytes || len(op.targets) == 0 || m.purgatory.full() || m.stopping {
+		m.reply(tok, resp)
+		return
+	}
+	d := &delayedFetch{op: op}
+	d.tok, d.deadline, d.fetch = tok, now+millis(req.MaxWaitMillis), d
+	m.purgatory.add(&d.delayed)
+	for i := range d.op.targets {
+		p := d.op.targets[i].p
+		p.fetches = append(p.fetches, d)
+	}
+}
+
+func (m *Manager) resolveFetch(req *kmsg.FetchRequest) fetchOp {
+	op := fetchOp{
+		version: req.Version, follower: kafka.BrokerID(req.ReplicaID), epoch: kafka.NoBrokerEpoch,
+		minBytes: int(req.MinBytes), maxBytes: min(int(req.MaxBytes), m.cfg.FetchMaxBytes),
+	}
+	if req.Version >= 15 {
+		op.follower, op.epoch = kafka.BrokerID(req.ReplicaState.ID), kafka.BrokerEpoch(req.ReplicaState.Epoch)
+	}
+	if op.follower < 0 {
+		op.follower = kafka.NoBroker
+	}
+	n := 0
+	for i := range req.Topics {
+		n += len(req.Topics[i].Partitions)
+	}
+	op.topics, op.targets = make([]fetchTopic, len(req.Topics)), make([]fetchTarget, 0, n)
+	byID := req.Version >= 13
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		op.topics[i] = fetchTopic{t.Topic, t.TopicID, len(t.Partitions)}
+		name, code := m.topicName(byID, t.Topic, t.TopicID)
+		for k := range t.Partitions {
+			r := &t.Partitions[k]
+			target := fetchTarget{
+				code: code, index: r.Partition, epoch: kafka.Epoch(r.CurrentLeaderEpoch), offset: kafka.Offset(r.FetchOffset),
+				lastFetched: kafka.Epoch(r.LastFetchedEpoch), maxBytes: int(r.PartitionMaxBytes),
+			}
+			if code == kafka.None {
+				target.p, target.code = m.lookUp(kafka.TopicPartition{Topic: name, Index: r.Partition})
+				if byID && target.p != nil && target.p.topicID != kafka.TopicID(t.TopicID) {
+					target.p, target.code = nil, kafka.InconsistentTopicID
+				}
+			}
+			op.targets = append(op.targets, target)
+		}
+	}
+	return op
+}
+
+// admission is what a leader makes of one partition of a fetch before it reads.
+type admission struct {
+	code      kafka.Code
+	diverging bool
+	epoch     kafka.Epoch // where the leader's log ends the follower's last fetched epoch
+	end       kafka.Offset
+}
+
+// admit checks one partition of a fetch.
+func (m *Manager) admit(op *fetchOp, t *fetchTarget) admission {
+	p := t.p
+	if p == nil {
+		return admission{code: t.code}
+	}
+	if op.follower == kafka.NoBroker {
+		code := admitEpoch(t.epoch, p.epoch)
+		if code == kafka.None && p.role != leading {
+			code = kafka.NotLeaderOrFollower
+		}
+		if code == kafka.None && (t.offset < p.log.Start() || t.offset > p.log.End()) {
+			code = kafka.OffsetOutOfRange
+		}
+		return admission{code: code}
+	}
+	registered, _ := m.registration(op.follower)
+	code := admitReplicaFetch(p.role == leading, t.epoch, p.epoch, p.remote(op.follower) != nil, op.epoch, registered.Epoch)
+	switch {
+	case code != kafka.None:
+		return admission{code: code}
+	case t.offset < p.log.Start():
+		return admission{code: kafka.OffsetOutOfRange}
+	}
+	if t.lastFetched >= 0 {
+		epoch, end := p.log.EpochEnd(t.lastFetched)
+		if epoch == kafka.NoEpoch {
+			return admission{code: kafka.OffsetOutOfRange}
+		}
+		if diverges(t.lastFetched, t.offset, epoch, end) {
+			return admission{diverging: true, epoch: epoch, end: end}
+		}
+	}
+	if t.offset > p.log.End() {
+		return admission{code: kafka.OffsetOutOfRange}
+	}
+	return admission{}
+}
+
+// creditAll takes down the follower's log ends, of those partitions where its log does not leave the leader's.
+func (m *Manager) creditAll(now time.Duration, op *fetchOp) {
+	for i := range op.targets {
+		t := &op.targets[i]
+		if a := m.admit(op, t); a.code == kafka.None && !a.diverging {
+			m.credit(now, t.p, t.p.remote(op.follower), t.offset, op.epoch)
+		}
+	}
+}
+
+// reading says what a read found: urgent, that it must be answered now.
+type reading struct {
+	bytes  int
+	urgent bool
+}
+
+// read makes the response to a fetch from what there is now. It credits nothing: when a fetch has waited, what it said is old.
+func (m *Manager) read(op *fetchOp) (*kmsg.FetchResponse, reading) {
+	resp := &kmsg.FetchResponse{Version: op.version}
+	resp.Topics = make([]kmsg.FetchResponseTopic, len(op.topics))
+	parts := make([]kmsg.FetchResponseTopicPartition, len(op.targets))
+	var got reading
+	next := 0
+	for i := range op.topics {
+		t := &op.topics[i]
+		resp.Topics[i].Topic, resp.Topics[i].TopicID = t.name, t.id
+		resp.Topics[i].Partitions = parts[next : next+t.n : next+t.n]
+		next += t.n
+	}
+	for i := range op.targets {
+		m.readPartition(op, &op.targets[i], &parts[i], &got)
+	}
+	return resp, got
+}
+
+func (m *Manager) readPartition(op *fetchOp, t *fetchTarget, out *kmsg.FetchResponseTopicPartition, got *reading) {
+	out.Default()
+	out.Partition, out.HighWatermark = t.index, -1
+	a := m.admit(op, t)
+	if t.p != nil && (a.code == kafka.None || a.code == kafka.OffsetOutOfRange) {
+		out.HighWatermark, out.LastStableOffset, out.LogStartOffset = int64(t.p.hw), int64(t.p.hw), int64(t.p.log.Start())
+	}
+	if a.code != kafka.None {
+		out.ErrorCode = int16(a.code)
+		got.urgent = true
+		return
+	}
+	if a.diverging {
+		out.DivergingEpoch.Epoch, out.DivergingEpoch.EndOffset = int32(a.epoch), int64(a.end)
+		got.urgent = true
+		return
+	}
+	follower := op.follower != kafka.NoBroker
+	if follower {
+		if r := t.p.remote(op.follower); r.hwSent < t.p.hw {
+			r.hwSent = t.p.hw
+			got.urgent = true
+		}
+	}
+	left := op.maxBytes - got.bytes
+	bound := consumerBound(follower, t.p.hw, t.p.log.End())
+	if t.offset >= bound || left <= 0 && got.bytes > 0 {
+		return
+	}
+	data, err := t.p.log.Read(t.offset, bound, min(t.maxBytes, left), got.bytes == 0)
+	if err != nil {
+		m.fatal(fmt.Errorf("reading %v from offset %d: %w", t.p.tp, t.offset, err))
+		out.ErrorCode = int16(kafka.StorageError)
+		got.urgent = true
+		return
+	}
+	out.RecordBatches = data
+	got.bytes += len(data)
+}
+
+// fetchSatisfied reports whether a waiting fetch can be answered, now that something changed at p: there is enough to read,
+// or an error to tell.
+func (m *Manager) fetchSatisfied(now time.Duration, d *delayedFetch, p *Partition) bool {
+	if d.op.minBytes > 1 {
+		_, got := m.read(&d.op)
+		return got.urgent || got.bytes >= d.op.minBytes
+	}
+	for i := range d.op.targets {
+		t := &d.op.targets[i]
+		if t.p != p {
+			continue
+		}
+		if a := m.admit(&d.op, t); a.code != kafka.None || a.diverging {
+			return true
+		}
+		if t.offset < consumerBound(d.op.follower != kafka.NoBroker, p.hw, p.log.End()) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,192 @@
+package replica
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tidemark/broker/kafka"
+	"tidemark/broker/log"
+	"tidemark/broker/metadata"
+)
+
+// followerState is the follower's part of a partition.
+type followerState struct {
+	retryAt time.Duration // no fetch before: the last one failed
+}
+
+// becomeFollower starts an epoch as follower. Nothing is truncated yet: the leader's answer to the first fetch says where the
+// logs part (KIP-595), the follower's own high watermark does not (KIP-101).
+func (m *Manager) becomeFollower(now time.Duration, p *Partition, reg metadata.Partition) {
+	m.leaveRole(p)
+	p.role, p.epoch, p.leader = following, reg.LeaderEpoch, reg.Leader
+	if reg.Leader == kafka.NoBroker {
+		p.role = offline
+	}
+	p.version++
+	p.retryAt = now
+	m.step(Step{Kind: StepFollow, Partition: p.tp, Epoch: p.epoch, Peer: p.leader, From: p.hw, To: p.log.End()})
+	if p.role == following {
+		m.fetcher(p.leader).add(p)
+	}
+}
+
+// leaveRole ends what a replica did in the epoch before: who waited for it is answered at once, as what they wait for may now mean
+// another record (KAFKA-2960, KAFKA-1148).
+func (m *Manager) leaveRole(p *Partition) {
+	if p.role == following {
+		m.fetcher(p.leader).remove(p)
+	}
+	p.role = offline
+	p.epochStart, p.isr, p.replicas, p.remotes, p.partitionEpoch = 0, nil, nil, nil, 0
+	m.withdraw(p)
+	m.failProduces(p)
+	p.version++
+}
+
+// asked is what a follower asked a leader for, to hold against the answer.
+type asked struct {
+	p      *Partition
+	epoch  kafka.Epoch
+	offset kafka.Offset
+}
+
+// follow takes a leader's answer for one partition.
+func (m *Manager) follow(now time.Duration, a asked, r *kmsg.FetchResponseTopicPartition) {
+	p := a.p
+	if p.role != following || !answersRequest(a.epoch, p.epoch, a.offset, p.log.End()) {
+		return
+	}
+	switch code := kafka.Code(r.ErrorCode); {
+	case code == kafka.OffsetOutOfRange && r.LogStartOffset >= 0:
+		m.restartAt(now, p, kafka.Offset(r.LogStartOffset))
+	case code != kafka.None:
+		p.retryAt = now + m.cfg.ReplicaFetchBackoff
+	case r.DivergingEpoch.Epoch >= 0:
+		m.truncateTo(now, p, kafka.Epoch(r.DivergingEpoch.Epoch), kafka.Offset(r.DivergingEpoch.EndOffset))
+	default:
+		m.appendFetched(now, a, r)
+	}
+}
+
+// truncateTo cuts the follower's log where it leaves the leader's. The leader's high watermark is not looked at: it speaks of
+// records that this log does not have yet (KAFKA-14704).
+func (m *Manager) truncateTo(now time.Duration, p *Partition, epoch kafka.Epoch, given kafka.Offset) {
+	if m.waitForFlush(p) {
+		return
+	}
+	oldEnd, oldEpoch := p.log.End(), p.log.LatestEpoch()
+	found, ownEnd := p.log.EpochEnd(epoch)
+	to := max(truncationTarget(given, ownEnd, found != kafka.NoEpoch, oldEnd), p.log.Start())
+	end, err := p.log.Truncate(to)
+	if err != nil {
+		m.fatal(fmt.Errorf("truncating %v to offset %d: %w", p.tp, to, err))
+		return
+	}
+	if end == oldEnd && p.log.LatestEpoch() == oldEpoch {
+		p.retryAt = now + m.cfg.ReplicaFetchBackoff // the answer led nowhere: the same question must not be asked at once
+		return
+	}
+	m.truncated(p, oldEnd, fmt.Sprintf("diverged: leader %d ends epoch %d at %d", p.leader, epoch, given))
+}
+
+// restartAt empties the log and starts it at the leader's log start: what the follower has is not in the leader's log any more. The
+// high watermark goes there too (KAFKA-9491).
+func (m *Manager) restartAt(now time.Duration, p *Partition, start kafka.Offset) {
+	if m.waitForFlush(p) {
+		return
+	}
+	oldEnd := p.log.End()
+	if oldEnd == start && p.log.Start() == start {
+		p.retryAt = now + m.cfg.ReplicaFetchBackoff
+		return
+	}
+	if err := p.log.TruncateFully(start); err != nil {
+		m.fatal(fmt.Errorf("restarting %v at offset %d: %w", p.tp, start, err))
+		return
+	}
+	m.truncated(p, oldEnd, fmt.Sprintf("out of range: leader %d starts at %d", p.leader, start))
+}
+
+// waitForFlush puts a truncation off until the flush of the log that is under way is done, as it names files that truncation
+// may remove: the leader is asked again then.
+func (m *Manager) waitForFlush(p *Partition) bool {
+	if p.flushing != 0 {
+		p.gate = p.flushing
+	}
+	return p.flushing != 0
+}
+
+// truncated follows up a truncation. The checkpoint file may hold a recovery point beyond the new end: until that is put right,
+// nothing is appended, or a crash would leave records that recovery trusts unread.
+func (m *Manager) truncated(p *Partition, oldEnd kafka.Offset, why string) {
+	end := p.log.End()
+	p.version++
+	m.step(Step{Kind: StepTruncate, Partition: p.tp, Epoch: p.epoch, Peer: p.leader, From: oldEnd, To: end, Detail: why})
+	m.setHW(p, recoveredHW(p.hw, p.log.Start(), end), "truncation")
+	if p.savedRecovery > end {
+		p.gate = m.checkpointRecovery(flushJob{gated: p})
+	}
+	m.maybeFlush(p)
+}
+
+// appendFetched takes the leader's records and high watermark, in that order.
+func (m *Manager) appendFetched(now time.Duration, a asked, r *kmsg.FetchResponseTopicPartition) {
+	p := a.p
+	if len(r.RecordBatches) > 0 {
+		if err := checkFetched(r.RecordBatches, a); err != nil {
+			p.retryAt = now + m.cfg.ReplicaFetchBackoff
+			return
+		}
+		end, err := p.log.AppendFetched(r.RecordBatches)
+		if err != nil {
+			m.appendFailed(p, err)
+			p.retryAt = now + m.cfg.ReplicaFetchBackoff
+			if p.log.End() == a.offset {
+				return
+			}
+			end = p.log.End()
+		}
+		if end > a.offset {
+			p.version++
+			m.step(Step{Kind: StepAppend, Partition: p.tp, Epoch: p.epoch, Peer: p.leader, From: a.offset, To: end})
+			m.maybeFlush(p)
+		}
+	}
+	m.setHW(p, followerHW(p.hw, kafka.Offset(r.HighWatermark), p.log.End()), "")
+}
+
+// appendFailed tells a batch that is at fault from a disk that is.
+func (m *Manager) appendFailed(p *Partition, err error) {
+	var bad *log.InvalidBatch
+	if !errors.As(err, &bad) {
+		m.fatal(fmt.Errorf("appending to %v: %w", p.tp, err))
+	}
+}
+
+// Where a v2 record batch has its length and its epoch, and how many bytes the length does not count.
+const (
+	batchLengthAt = 8
+	batchEpochAt  = 12
+	batchOverhead = 12
+	batchHeadSize = 16
+)
+
+// checkFetched looks at the epochs of fetched batches; the log checks the rest.
+func checkFetched(b []byte, a asked) error {
+	for len(b) >= batchHeadSize {
+		epoch := kafka.Epoch(int32(binary.BigEndian.Uint32(b[batchEpochAt:])))
+		if !mayAppendFetched(epoch, a.epoch) {
+			return fmt.Errorf("batch of epoch %d in the answer to a fetch of epoch %d", epoch, a.epoch)
+		}
+		size := int64(int32(binary.BigEndian.Uint32(b[batchLengthAt:]))) + batchOverhead
+		if size < batchHeadSize || size > int64(len(b)) {
+			return nil
+		}
+		b = b[size:]
+	}
+	return nil
+}

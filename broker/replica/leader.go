@@ -1,0 +1,139 @@
+package replica
+
+import (
+	"slices"
+	"time"
+
+	"tidemark/broker/kafka"
+	"tidemark/broker/metadata"
+)
+
+// leaderState is the leader's part of a partition.
+type leaderState struct {
+	epochStart     kafka.Offset
+	partitionEpoch int32
+	replicas       []kafka.BrokerID
+	minISR         int              // effective: see effectiveMinISR
+	isr            []kafka.BrokerID // committed
+	pending        []kafka.BrokerID // proposed to the controller, nil if nothing is
+	maximal        []kafka.BrokerID // isr ∪ pending
+	remotes        []remote         // every assigned replica but the leader
+	proposal       proposal
+}
+
+// remote is what a leader knows of a follower.
+type remote struct {
+	id            kafka.BrokerID
+	leo           kafka.Offset // -1 before its first fetch in this epoch
+	brokerEpoch   kafka.BrokerEpoch
+	lastCaughtUp  time.Duration // when it was last known to have had everything that the leader had
+	lastFetch     time.Duration
+	leaderEndThen kafka.Offset // the leader's LEO at lastFetch
+	hwSent        kafka.Offset // in the last response
+}
+
+// becomeLeader starts an epoch as leader. What followers said in an earlier epoch is forgotten: in between another leader may have
+// made them truncate.
+func (m *Manager) becomeLeader(now time.Duration, p *Partition, reg metadata.Partition) {
+	m.leaveRole(p)
+	p.role, p.epoch, p.leader = leading, reg.LeaderEpoch, m.cfg.NodeID
+	p.epochStart = p.log.End()
+	p.log.AssignEpoch(p.epoch, p.epochStart)
+	p.remotes = nil
+	m.step(Step{Kind: StepElection, Partition: p.tp, Epoch: p.epoch, Peer: p.leader, From: p.hw, To: p.epochStart})
+	m.adoptISR(now, p, reg)
+	m.maybeFlush(p)
+}
+
+// adoptISR takes the committed ISR and replicas of a registration in the leader's own epoch.
+func (m *Manager) adoptISR(now time.Duration, p *Partition, reg metadata.Partition) {
+	p.partitionEpoch = reg.PartitionEpoch
+	p.isr = slices.Clone(reg.ISR)
+	p.setReplicas(now, m.cfg.NodeID, reg.Replicas)
+	m.withdraw(p)
+	p.version++
+	m.advanceHW(now, p)
+}
+
+// setReplicas keeps the state of followers that stay, drops that of those that are no longer assigned, and starts afresh with new ones.
+func (p *Partition) setReplicas(now time.Duration, self kafka.BrokerID, replicas []kafka.BrokerID) {
+	if p.remotes != nil && slices.Equal(p.replicas, replicas) {
+		return
+	}
+	p.replicas = slices.Clone(replicas)
+	old := p.remotes
+	p.remotes = make([]remote, 0, len(replicas))
+	for _, id := range replicas {
+		if id == self {
+			continue
+		}
+		if i := slices.IndexFunc(old, func(r remote) bool { return r.id == id }); i >= 0 {
+			p.remotes = append(p.remotes, old[i])
+			continue
+		}
+		r := remote{id: id, leo: -1, brokerEpoch: kafka.NoBrokerEpoch, lastCaughtUp: longAgo, lastFetch: longAgo, leaderEndThen: -1, hwSent: -1}
+		if slices.Contains(p.isr, id) {
+			r.lastCaughtUp, r.lastFetch = now, now
+		}
+		p.remotes = append(p.remotes, r)
+	}
+}
+
+func (p *Partition) remote(id kafka.BrokerID) *remote {
+	for i := range p.remotes {
+		if p.remotes[i].id == id {
+			return &p.remotes[i]
+		}
+	}
+	return nil
+}
+
+// credit takes down what an admitted, not diverging fetch says of a follower: it has everything below its fetch offset. Then the
+// ISR and the high watermark are looked at again.
+func (m *Manager) credit(now time.Duration, p *Partition, r *remote, offset kafka.Offset, epoch kafka.BrokerEpoch) {
+	end := p.log.End()
+	switch {
+	case offset >= end:
+		r.lastCaughtUp = max(r.lastCaughtUp, now)
+	case offset >= r.leaderEndThen && r.leaderEndThen >= 0:
+		r.lastCaughtUp = max(r.lastCaughtUp, r.lastFetch)
+	}
+	moved := r.leo != offset || r.brokerEpoch != epoch
+	r.leo, r.brokerEpoch, r.lastFetch, r.leaderEndThen = offset, epoch, now, max(end, r.leaderEndThen)
+	m.maybeExpandISR(now, p, r)
+	if moved {
+		m.advanceHW(now, p)
+	}
+}
+
+// eligible reports whether the controller would take a follower into the ISR, as far as this broker's metadata tells.
+func (m *Manager) eligible(r *remote) bool {
+	b, ok := m.registration(r.id)
+	return eligible(ok, b.Fenced, b.Stopping, r.brokerEpoch, b.Epoch)
+}
+
+func (m *Manager) caughtUp(now time.Duration, p *Partition, r *remote) bool {
+	return caughtUp(r.leo, p.log.End(), now-r.lastCaughtUp, m.cfg.ReplicaLagTimeMax, m.cfg.ReplicaLagMaxMessages)
+}
+
+// advanceHW moves a leader's high watermark as far as the rules allow, and answers who waited for it. It is called after
+// everything that can change the outcome: an append, a follower's fetch, a change of the ISR (KAFKA-13091), the passing of time.
+func (m *Manager) advanceHW(now time.Duration, p *Partition) {
+	if p.role != leading || !hwMayAdvance(len(p.isr), p.minISR, !m.cfg.EligibleLeaderReplicas) {
+		return
+	}
+	smallest := p.log.End()
+	for i := range p.remotes {
+		r := &p.remotes[i]
+		if r.leo < smallest && countsForHW(slices.Contains(p.maximal, r.id), m.caughtUp(now, p, r), m.eligible(r)) {
+			smallest = r.leo
+		}
+	}
+	hw := leaderHW(p.hw, smallest)
+	if hw == p.hw {
+		return
+	}
+	m.setHW(p, hw, "")
+	m.completeProduces(p)
+	m.wakeFetches(now, p)
+}

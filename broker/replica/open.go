@@ -1,0 +1,169 @@
+package replica
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark/broker/config"
+	"tidemark/broker/disk"
+	"tidemark/broker/kafka"
+	"tidemark/broker/log"
+)
+
+// metadataFile tells, in each replica's directory, which topic it is of (KIP-516).
+const metadataFile = "partition.metadata"
+
+// checkpointMax bounds a checkpoint file, in bytes.
+const checkpointMax = 64 << 20
+
+// Open recovers every replica on the disk. It may sync directly.
+func Open(cfg config.Config, fsys disk.FS, now time.Duration) (*Manager, error) {
+	m := &Manager{
+		cfg: cfg, fs: fsys, now: now,
+		brokerEpoch: kafka.NoBrokerEpoch, cleanEpoch: kafka.NoBrokerEpoch,
+		byName: map[kafka.TopicPartition]*Partition{}, flushes: map[disk.FlushID]flushJob{},
+		nextISRCheck:           now + isrCheckInterval(cfg.ReplicaLagTimeMax),
+		nextHWCheckpoint:       now + cfg.HWCheckpointInterval,
+		nextRecoveryCheckpoint: now + cfg.RecoveryCheckpointInterval,
+	}
+	clean, err := m.takeMarker()
+	if err != nil {
+		return nil, err
+	}
+	hws, err := m.readCheckpoint(hwCheckpoint)
+	if err != nil {
+		return nil, err
+	}
+	points, err := m.readCheckpoint(recoveryCheckpoint)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := fsys.ReadDir("")
+	if err != nil {
+		return nil, fmt.Errorf("listing the data directory: %w", err)
+	}
+	for _, entry := range entries {
+		dir, isDir := strings.CutSuffix(entry, "/")
+		tp, ok := parseDir(dir)
+		if !isDir || !ok {
+			continue
+		}
+		id, err := m.readTopicID(dir)
+		if err != nil {
+			m.strays = append(m.strays, dir)
+			continue
+		}
+		if err := m.openReplica(tp, id, hws[tp], points[tp], clean); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// takeMarker reads the clean-shutdown marker and removes it for good: a marker that outlived the start would vouch for a
+// later, unclean end (KAFKA-10471).
+func (m *Manager) takeMarker() (clean bool, err error) {
+	data, err := disk.ReadFile(m.fs, log.CleanShutdownFile, 4096)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil {
+		epoch, bad := log.ParseCleanShutdown(data)
+		clean = bad == nil
+		m.cleanEpoch = epoch
+	}
+	if err := m.fs.Remove(log.CleanShutdownFile); err != nil {
+		return false, fmt.Errorf("removing the clean-shutdown marker: %w", err)
+	}
+	if err := m.fs.SyncDir(""); err != nil {
+		return false, fmt.Errorf("removing the clean-shutdown marker: %w", err)
+	}
+	return clean, nil
+}
+
+func (m *Manager) readCheckpoint(name string) (map[kafka.TopicPartition]kafka.Offset, error) {
+	data, err := disk.ReadFile(m.fs, name, checkpointMax)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	offsets, err := log.ParseOffsets(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return offsets, nil
+}
+
+// openReplica opens a replica's log; until the metadata tells its role it is offline.
+func (m *Manager) openReplica(tp kafka.TopicPartition, id kafka.TopicID, hw, recoveryPoint kafka.Offset, clean bool) error {
+	p := &Partition{tp: tp, topicID: id, dir: tp.String(), epoch: kafka.NoEpoch, leader: kafka.NoBroker, version: 1}
+	cfg := log.Config{SegmentBytes: m.cfg.LogSegmentBytes, IndexIntervalBytes: m.cfg.LogIndexIntervalBytes, MaxBatchBytes: m.cfg.MessageMaxBytes}
+	l, rec, err := log.Open(m.fs, p.dir, cfg, recoveryPoint, clean)
+	if err != nil {
+		return fmt.Errorf("opening the log of %v: %w", tp, err)
+	}
+	p.log, p.savedRecovery = l, recoveryPoint
+	p.hw = recoveredHW(hw, l.Start(), l.End())
+	m.insert(p)
+	m.step(Step{Kind: StepStart, Partition: tp, Epoch: l.LatestEpoch(), Peer: kafka.NoBroker, From: p.hw, To: l.End(), Detail: startDetail(rec)})
+	if rec.TruncatedBytes > 0 || rec.From != rec.To {
+		m.step(Step{Kind: StepRecovery, Partition: tp, Epoch: l.LatestEpoch(), Peer: kafka.NoBroker, From: rec.From, To: rec.To,
+			Detail: fmt.Sprintf("cut %d bytes: %s", rec.TruncatedBytes, rec.Reason)})
+	}
+	return nil
+}
+
+func startDetail(rec log.Recovery) string {
+	if rec.Clean {
+		return "after a clean shutdown"
+	}
+	return fmt.Sprintf("scanned %d bytes", rec.ScannedBytes)
+}
+
+// parseDir reads a replica's directory name, topic-index.
+func parseDir(dir string) (kafka.TopicPartition, bool) {
+	i := strings.LastIndexByte(dir, '-')
+	if i <= 0 || dir == "__cluster_metadata-0" {
+		return kafka.TopicPartition{}, false
+	}
+	n, err := strconv.ParseInt(dir[i+1:], 10, 32)
+	if err != nil || n < 0 || strconv.FormatInt(n, 10) != dir[i+1:] {
+		return kafka.TopicPartition{}, false
+	}
+	return kafka.TopicPartition{Topic: dir[:i], Index: int32(n)}, true
+}
+
+func (m *Manager) readTopicID(dir string) (kafka.TopicID, error) {
+	data, err := disk.ReadFile(m.fs, dir+"/"+metadataFile, 4096)
+	if err != nil {
+		return kafka.TopicID{}, err
+	}
+	return parseTopicID(data)
+}
+
+// formatTopicID renders partition.metadata as Kafka's PartitionMetadataFile does.
+func formatTopicID(id kafka.TopicID) []byte {
+	return []byte("version: 0\ntopic_id: " + base64.RawURLEncoding.EncodeToString(id[:]) + "\n")
+}
+
+// parseTopicID reads partition.metadata.
+func parseTopicID(data []byte) (id kafka.TopicID, err error) {
+	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	if len(lines) != 2 || lines[0] != "version: 0" {
+		return id, fmt.Errorf("%s %q, expected \"version: 0\" and a topic_id line", metadataFile, data[:min(len(data), 100)])
+	}
+	text, ok := strings.CutPrefix(lines[1], "topic_id: ")
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if !ok || err != nil || len(raw) != len(id) {
+		return id, fmt.Errorf("%s line %q, expected \"topic_id: \" and 22 characters of base64", metadataFile, lines[1])
+	}
+	copy(id[:], raw)
+	return id, nil
+}
