@@ -42,25 +42,6 @@ func (s Severity) order() int {
 	return 2
 }
 
-// findings turns the anomalies into findings, each cause once.
-func (c *logCheck) findings() []Finding {
-	var out []Finding
-	for _, g := range c.groups(fold(c.anomalies), func(*anomaly) int { return 0 }) {
-		a := &g.first
-		severity := c.contract.Severity(a.class)
-		if a.apart {
-			severity = Violation
-		}
-		out = append(out, Finding{Class: a.class, Severity: severity, Partition: c.names[a.part], Offset: a.offset, Value: a.value,
-			Count: g.count, Ops: sortOps(g.ops), Signature: string(a.class),
-			Text: fmt.Sprintf("%s: %q at offset %d of %v.", a.class, a.value, a.offset, c.names[a.part])})
-		if len(out) == maxFindings {
-			break
-		}
-	}
-	return out
-}
-
 // settleFindings tells that the cluster did not settle within the bound after every fault was undone.
 func settleFindings(h *history.History, contract Contract) []Finding {
 	for i := len(h.Marks) - 1; i >= 0; i-- {

@@ -54,11 +54,11 @@ type group struct {
 const witnessOps = 16
 
 // groups puts together the anomalies of one class on one partition that one step caused; cause names that step.
-func (c *logCheck) groups(in []anomaly, cause func(*anomaly) int) []*group {
+func (c *logCheck) groups(in []anomaly, cause func(*anomaly) int64) []*group {
 	type key struct {
 		class Class
 		part  int32
-		cause int
+		cause int64
 		apart bool
 	}
 	byKey := map[key]*group{}

@@ -71,7 +71,7 @@ type Witness struct {
 	ISR       []history.BrokerID `json:"isr"`      // the ISR when it was acknowledged
 	RemovedBy []Removal          `json:"removedBy"`
 	Replaced  string             `json:"replaced,omitempty"` // the value that stands at its offset at the end
-	Steps     []history.Step     `json:"steps"`              // elections, truncations, ISR changes, downs and starts between ack and loss
+	Steps     []history.Step     `json:"steps"`              // elections, truncations, ISR changes, downs and starts from its append to its loss
 }
 
 // Removal says how one replica came not to have the record: truncated, lost in a power failure, or never fetched.

@@ -1,10 +1,167 @@
 package checker
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"tidemark/history"
 )
+
+// text tells a finding in a few plain sentences.
+func (c *logCheck) text(a *anomaly, f *Finding, deposing *history.Step) string {
+	var t []string
+	say := func(format string, args ...any) { t = append(t, fmt.Sprintf(format, args...)) }
+	w := &f.Witness
+	switch a.class {
+	case Phantom:
+		if a.send >= 0 {
+			say("Value %s stands at offset %d of %v: %s.", a.value, a.offset, f.Partition, a.detail)
+		} else {
+			say("Value %s at offset %d of %v was never sent there.", a.value, a.offset, f.Partition)
+		}
+	case AbortedRead:
+		op := &c.h.Ops[a.send]
+		say("Value %s was reported as failed (%s) at %s, and stands at offset %d of %v.", a.value, op.Error, clock(int64(op.Return)), a.offset, f.Partition)
+	case Duplicate:
+		say("Value %s was sent once and stands at offset %d of %v; %s.", a.value, a.offset, f.Partition, a.detail)
+	case TwoValues:
+		c.sayTwoValues(say, a, f)
+	case NonmonotonicPoll:
+		op := &c.h.Ops[a.op]
+		say("The answer that consumer %d got at %s from broker %d for %v, asked from offset %d, holds offset %d where %s.",
+			op.Process, clock(int64(op.Return)), op.Broker, f.Partition, op.Position, a.offset, a.detail)
+	case PollSkip:
+		op := &c.h.Ops[a.op]
+		say("The answer that consumer %d got at %s from broker %d for %v, asked from offset %d, leaves out offset %d (value %s): %s.",
+			op.Process, clock(int64(op.Return)), op.Broker, f.Partition, op.Position, a.offset, a.value, a.detail)
+	case RealtimeOrder:
+		op, earlier := &c.h.Ops[a.send], &c.h.Ops[a.op]
+		say("Value %s was sent at %s, when %s, sent at %s, was already in the log of %v; yet it stands before it, at offset %d.",
+			a.value, clock(int64(op.Invoke)), earlier.Value, clock(int64(earlier.Invoke)), f.Partition, a.offset)
+	}
+	if a.class == UncommittedRead && a.op >= 0 {
+		op := &c.h.Ops[a.op]
+		say("Consumer %d read value %s at offset %d of %v from broker %d at %s.", op.Process, a.value, a.offset, f.Partition, op.Broker, clock(int64(op.Return)))
+	}
+	sayAck(say, w, f)
+	if len(w.HeldBy) > 0 {
+		say("%s held it then%s.", brokers(w.HeldBy, "Only broker"), inISR(w.ISR))
+	} else if len(w.ISR) > 0 && w.Acked >= 0 {
+		say("The ISR was %s then.", list(w.ISR))
+	}
+	if a.class == AckOffsetMismatch {
+		say("%s.", upper(a.detail))
+	}
+	if a.class == LostWrite || a.class == UncommittedRead {
+		c.sayLoss(say, a, f, deposing)
+	}
+	if a.class != LostWrite && f.Count > 1 {
+		say("This was found %d times.", f.Count)
+	}
+	return strings.Join(t, " ")
+}
+
+func sayAck(say func(string, ...any), w *Witness, f *Finding) {
+	if w.Acked < 0 {
+		return
+	}
+	by := ""
+	if w.AckedBy != history.NoBroker {
+		by = fmt.Sprintf(" by broker %d as leader of %v", w.AckedBy, f.Partition)
+		if w.AckEpoch >= 0 {
+			by += fmt.Sprintf(" in epoch %d", w.AckEpoch)
+		}
+	}
+	at := ""
+	if (f.Class == LostWrite || f.Class == AckOffsetMismatch) && f.Offset >= 0 {
+		at = fmt.Sprintf(" at offset %d", f.Offset)
+	}
+	say("Value %s was acknowledged at %s%s%s.", w.Value, clock(w.Acked), by, at)
+}
+
+func (c *logCheck) sayTwoValues(say func(string, ...any), a *anomaly, f *Finding) {
+	if a.other == "" {
+		say("Offset %d of %v holds %s, and one replica has nothing there; %s.", a.offset, f.Partition, a.value, a.detail)
+	} else {
+		say("Offset %d of %v holds %s and %s; %s.", a.offset, f.Partition, a.value, a.other, a.detail)
+	}
+	for i := range c.h.Dumps {
+		d := &c.h.Dumps[i]
+		if d.Partition != f.Partition || d.Err != "" {
+			continue
+		}
+		for r := range d.Records {
+			if d.Records[r].Offset == a.offset {
+				say("Broker %d holds %s from epoch %d.", d.Broker, d.Records[r].Value, d.Records[r].Epoch)
+				break
+			}
+		}
+	}
+}
+
+// sayLoss tells how the record went: the election, each replica's removal, what stands there now.
+func (c *logCheck) sayLoss(say func(string, ...any), a *anomaly, f *Finding, deposing *history.Step) {
+	if deposing != nil {
+		say("Broker %d was elected at %s in epoch %d with its log ending at %d.", deposing.Broker, clock(int64(deposing.Time)), deposing.Epoch, deposing.From)
+	}
+	var without []history.BrokerID
+	for _, r := range f.Witness.RemovedBy {
+		switch r.How {
+		case "truncated":
+			following := ""
+			if r.Leader != history.NoBroker {
+				following = fmt.Sprintf(" on following broker %d", r.Leader)
+			}
+			say("Broker %d truncated %d → %d at %s%s.", r.Broker, r.From, r.To, clock(r.Time), following)
+		case "recovery":
+			say("Broker %d lost %d → %d at %s, on recovering its log.", r.Broker, r.From, r.To, clock(r.Time))
+		default:
+			without = append(without, r.Broker)
+		}
+	}
+	if len(without) > 0 {
+		say("%s never had it.", brokers(without, "Broker"))
+	}
+	if a.detail != "" {
+		say("%s.", upper(a.detail))
+	}
+	switch l := &c.logs[a.part]; {
+	case a.other != "":
+		say("At the end offset %d holds %s.", a.offset, a.other)
+	case l.ended && a.offset >= l.end:
+		say("At the end the log ends at %d.", l.end)
+	case a.offset >= 0 && l.covers(a.offset):
+		say("At the end nothing stands at offset %d.", a.offset)
+	}
+	if f.Count > 1 {
+		say("%d more went the same way.", f.Count-1)
+	}
+}
+
+// brokers names brokers as a sentence's subject; one alone is introduced by only.
+func brokers(ids []history.BrokerID, only string) string {
+	if len(ids) == 1 {
+		return only + " " + itoa(int64(ids[0]))
+	}
+	return "Brokers " + list(ids[:len(ids)-1]) + " and " + itoa(int64(ids[len(ids)-1]))
+}
+
+func inISR(isr []history.BrokerID) string {
+	if len(isr) == 0 {
+		return ""
+	}
+	return " (ISR " + list(isr) + ")"
+}
+
+func list(ids []history.BrokerID) string {
+	parts := make([]string, len(ids))
+	for i, b := range ids {
+		parts[i] = itoa(int64(b))
+	}
+	return strings.Join(parts, ",")
+}
 
 // clock writes nanoseconds since the run's start as seconds.
 func clock(nanos int64) string {

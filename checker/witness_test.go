@@ -1,0 +1,106 @@
+package checker
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"tidemark/history"
+)
+
+// lostByElection is the schedule of an acknowledgement before replication: broker 1 acknowledges alone, broker 2 is elected without the
+// record, broker 1 truncates on following it, and another record takes the offset.
+func lostByElection() *history.History {
+	p := history.Partition{Topic: "orders"}
+	all := []history.BrokerID{1, 2, 3}
+	sec := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+	final := []history.Record{{Offset: 0, Value: "p1-0"}, {Offset: 1, Value: "p1-203"}}
+	send := func(id int64, process int32, value string, broker history.BrokerID, o history.Offset, from, to int64, at time.Duration) history.Op {
+		return history.Op{ID: id, Process: process, Kind: history.Send, Outcome: history.OK, Acks: -1, Broker: broker, Partition: p, Value: value, Offset: o,
+			InvokeIndex: from, ReturnIndex: to, Invoke: at - time.Millisecond, Return: at, Position: -1}
+	}
+	h := &history.History{
+		Ops: []history.Op{
+			send(0, 1, "p1-0", 1, 0, 10, 15, sec(11)),
+			send(1, 2, "p2-118", 1, 1, 20, 25, sec(12.345)),
+			send(2, 1, "p1-203", 2, 1, 50, 55, sec(15)),
+			{ID: 3, Process: 9, Kind: history.Poll, Outcome: history.OK, Final: true, Partition: p, Records: final, HW: 2, InvokeIndex: 80, ReturnIndex: 81},
+		},
+		Steps: []history.Step{
+			{Index: 1, Kind: history.StepISR, Partition: p, Broker: 1, ISR: all, Epoch: 4, Peer: -1},
+			{Index: 2, Kind: history.StepElection, Partition: p, Broker: 1, Epoch: 4, Peer: -1},
+			{Index: 3, Kind: history.StepFollow, Partition: p, Broker: 2, Epoch: 4, Peer: 1},
+			{Index: 4, Kind: history.StepFollow, Partition: p, Broker: 3, Epoch: 4, Peer: 1},
+			{Index: 11, Kind: history.StepAppend, Partition: p, Broker: 1, Epoch: 4, Peer: -1, From: 0, To: 1},
+			{Index: 12, Kind: history.StepAppend, Partition: p, Broker: 2, Epoch: 4, Peer: 1, From: 0, To: 1},
+			{Index: 13, Kind: history.StepAppend, Partition: p, Broker: 3, Epoch: 4, Peer: 1, From: 0, To: 1},
+			{Index: 21, Kind: history.StepAppend, Partition: p, Broker: 1, Epoch: 4, Peer: -1, From: 1, To: 2, Time: sec(12.3)},
+			{Index: 30, Kind: history.StepDown, Broker: 1, Peer: -1, Time: sec(13)},
+			{Index: 31, Kind: history.StepISR, Partition: p, Broker: 3, ISR: all[1:], Epoch: 5, Peer: -1, Time: sec(14)},
+			{Index: 32, Kind: history.StepElection, Partition: p, Broker: 2, Epoch: 5, Peer: -1, From: 1, Time: sec(14.1)},
+			{Index: 33, Kind: history.StepFollow, Partition: p, Broker: 3, Epoch: 5, Peer: 2, Time: sec(14.2)},
+			{Index: 51, Kind: history.StepAppend, Partition: p, Broker: 2, Epoch: 5, Peer: -1, From: 1, To: 2, Time: sec(14.9)},
+			{Index: 52, Kind: history.StepAppend, Partition: p, Broker: 3, Epoch: 5, Peer: 2, From: 1, To: 2, Time: sec(14.95)},
+			{Index: 60, Kind: history.StepStart, Partition: p, Broker: 1, Peer: -1, To: 2, Time: sec(16)},
+			{Index: 61, Kind: history.StepFollow, Partition: p, Broker: 1, Epoch: 5, Peer: 2, Time: sec(16.1)},
+			{Index: 62, Kind: history.StepTruncate, Partition: p, Broker: 1, Epoch: 5, Peer: 2, From: 2, To: 1, Time: sec(16.2)},
+			{Index: 63, Kind: history.StepAppend, Partition: p, Broker: 1, Epoch: 5, Peer: 2, From: 1, To: 2, Time: sec(16.3)},
+			{Index: 64, Kind: history.StepISR, Partition: p, Broker: 3, ISR: all, Epoch: 5, Peer: -1, Time: sec(17)},
+		},
+		Marks: []history.Mark{{Index: 70, Name: "settle"}},
+	}
+	for b := range all {
+		h.Dumps = append(h.Dumps, history.Dump{Broker: all[b], Partition: p, LEO: 2, HW: 2,
+			Records: []history.DumpRecord{{Offset: 0, Epoch: 4, Value: "p1-0"}, {Offset: 1, Epoch: 5, Value: "p1-203"}}})
+	}
+	return h
+}
+
+// TestWitnessFields compares every field of a witness, its words and its signature with the schedule.
+func TestWitnessFields(t *testing.T) {
+	h := lostByElection()
+	v := Check(testRun(1), h, nil, Options{})
+	if v.Status != Invalid || len(v.Findings) != 1 {
+		t.Fatalf("%s, %d findings: %s", v.Status, len(v.Findings), v.Reason)
+	}
+	p := history.Partition{Topic: "orders"}
+	want := Finding{
+		Class: LostWrite, Severity: Violation, Partition: p, Offset: 1, Value: "p2-118", Count: 1, Ops: []int64{1},
+		Witness: Witness{
+			Value: "p2-118", Offset: 1, Producer: 2, Acked: int64(12345 * time.Millisecond), AckedBy: 1, AckEpoch: 4,
+			HeldBy: []history.BrokerID{1}, ISR: []history.BrokerID{1, 2, 3}, Replaced: "p1-203",
+			RemovedBy: []Removal{
+				{Broker: 1, How: "truncated", Time: int64(16200 * time.Millisecond), From: 2, To: 1, Leader: 2, Epoch: 5},
+				{Broker: 2, How: "never had it", Time: -1, From: -1, To: -1, Leader: 1, Epoch: 4},
+				{Broker: 3, How: "never had it", Time: -1, From: -1, To: -1, Leader: 2, Epoch: 5},
+			},
+			Steps: []history.Step{h.Steps[8], h.Steps[9], h.Steps[10], h.Steps[14], h.Steps[16]},
+		},
+		Signature: "lost acknowledged write: restart, ISR change, election, truncation",
+		Text: "Value p2-118 was acknowledged at 12.345s by broker 1 as leader of orders/0 in epoch 4 at offset 1. " +
+			"Only broker 1 held it then (ISR 1,2,3). " +
+			"Broker 2 was elected at 14.100s in epoch 5 with its log ending at 1. " +
+			"Broker 1 truncated 2 → 1 at 16.200s on following broker 2. " +
+			"Brokers 2 and 3 never had it. " +
+			"At the end offset 1 holds p1-203.",
+	}
+	if got := v.Findings[0]; !reflect.DeepEqual(got, want) {
+		t.Errorf("got\n%+v\nwant\n%+v", got, want)
+	}
+}
+
+// TestLossUnderContracts checks the same loss under contracts that allow it: found, told, and no violation.
+func TestLossUnderContracts(t *testing.T) {
+	for name, change := range map[string]func(*history.Run){
+		"acks=1":  func(r *history.Run) { r.Acks = 1 },
+		"unclean": func(r *history.Run) { r.Unclean = true },
+		"beyond":  func(r *history.Run) { r.Beyond = true },
+	} {
+		run := testRun(1)
+		change(&run)
+		v := Check(run, lostByElection(), nil, Options{})
+		if len(v.Findings) != 1 || v.Findings[0].Class != LostWrite || v.Findings[0].Severity != Allowed || v.Status == Invalid {
+			t.Errorf("%s: %s, %+v", name, v.Status, v.Findings)
+		}
+	}
+}
