@@ -1,0 +1,156 @@
+package history
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// ReadJournal reads a journal. A cut or corrupt tail is no error: truncated says what was left out ("" if nothing), and the
+// history holds everything up to the last whole frame. Anything else that is wrong is an error with the line's number.
+func ReadJournal(r io.Reader) (h *History, truncated string, err error) {
+	j := &journalReader{h: &History{}, busy: make(map[int32]int64)}
+	j.known = make(map[string]string)
+	truncated, err = j.read(r, frameBytesMax, journalBytesMax)
+	if err != nil {
+		return nil, "", fmt.Errorf("reading a journal: %w", err)
+	}
+	return j.h, truncated, nil
+}
+
+// ReadJournalFile opens path and reads it.
+func ReadJournalFile(path string) (h *History, truncated string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, "", fmt.Errorf("reading a journal: %w", err)
+	}
+	defer f.Close()
+	if h, truncated, err = ReadJournal(f); err != nil {
+		return nil, "", fmt.Errorf("%s: %w", path, err)
+	}
+	return h, truncated, nil
+}
+
+// journalReader builds a history line by line and checks that each line can follow those before it.
+type journalReader struct {
+	scanner
+	h    *History
+	line int             // number of the line under way, from 1
+	next int64           // index of the next entry
+	last time.Duration   // time of the last entry
+	busy map[int32]int64 // operation under way, by process
+}
+
+// read reads frames of at most frameMax bytes, together at most max.
+func (j *journalReader) read(r io.Reader, frameMax int, max int64) (truncated string, err error) {
+	frames, err := newFrameReader(r, frameMax)
+	if err != nil {
+		return "", err
+	}
+	defer frames.close()
+	for total := int64(0); ; {
+		lines, err := frames.next()
+		var d *damage
+		switch {
+		case err == io.EOF && j.line == 0:
+			return "empty: not even its first frame is there", nil
+		case err == io.EOF:
+			return "", nil
+		case errors.As(err, &d):
+			return d.reason, nil
+		case err != nil:
+			return "", err
+		}
+		if total += int64(len(lines)); total > max {
+			return "", fmt.Errorf("line %d: more than %d bytes in all", j.line+1, max)
+		}
+		if err := j.readLines(lines); err != nil {
+			return "", err
+		}
+	}
+}
+
+// readLines reads one frame's lines.
+func (j *journalReader) readLines(b []byte) error {
+	for len(b) > 0 {
+		j.line++
+		end := bytes.IndexByte(b, '\n')
+		if end < 0 {
+			return fmt.Errorf("line %d: the frame ends inside it, expected whole lines", j.line)
+		}
+		if end > lineBytesMax {
+			return fmt.Errorf("line %d: %d bytes, expected at most %d", j.line, end, lineBytesMax)
+		}
+		j.reset(b[:end])
+		if j.line == 1 {
+			j.readFormat()
+		} else {
+			j.readEntry()
+		}
+		j.end()
+		if j.err != nil {
+			return fmt.Errorf("line %d: %w", j.line, j.err)
+		}
+		b = b[end+1:]
+	}
+	return nil
+}
+
+// readFormat reads the first line.
+func (j *journalReader) readFormat() {
+	j.open('{')
+	if key := j.key(); j.err == nil && string(key) != "journal" {
+		j.unknown(key, "journal")
+	}
+	if format := j.int(minInt64, maxInt64); j.err == nil && format != journalFormat {
+		j.fail("journal format %d, expected %d", format, journalFormat)
+	}
+	j.expect('}')
+}
+
+// readEntry reads any other line.
+func (j *journalReader) readEntry() {
+	j.open('{')
+	if !j.more('}') {
+		j.fail("an empty object, expected an entry")
+		return
+	}
+	if key := j.key(); j.err == nil && string(key) != "t" {
+		j.fail("field %q first, expected t", key)
+	}
+	switch what := j.text(); string(what) {
+	case "invoke":
+		j.readInvoke()
+	case "return":
+		j.readReturn()
+	case "fault":
+		j.readFault()
+	case "state":
+		j.readState()
+	case "step":
+		j.readStep()
+	case "dump":
+		j.readDump()
+	case "mark":
+		j.readMark()
+	default:
+		j.fail("entry %q, expected invoke, return, fault, state, step, dump or mark", what)
+	}
+}
+
+// stamp checks an entry's index and time.
+func (j *journalReader) stamp(index int64, at time.Duration) {
+	if j.err != nil {
+		return
+	}
+	if index != j.next {
+		j.fail("index %d, expected %d", index, j.next)
+	}
+	if at < j.last {
+		j.fail("time %d, expected at least that of the entry before, %d", at, j.last)
+	}
+	j.next, j.last = index+1, at
+}
