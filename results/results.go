@@ -1,41 +1,188 @@
 // Package results is what people get of a run: the run directory and the HTML report.
+//
+// A run directory is runs/<UTC time>-<seed>/ with
+//
+//	run.json              the run fully expanded; written before anything starts
+//	plan.txt              the nemesis plan as text
+//	history.ndjson.zst    the journal: operations, faults, observations, protocol steps, dumps
+//	broker-N.log          what broker N logged
+//	results.json          verdict, witness and hashes, see Outcome
+//	report.html           the same to read: one file, offline
 package results
 
 import (
-	"tidemark/checker"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
 	"tidemark/history"
+)
+
+// The files of a run directory.
+const (
+	runFile     = "run.json"
+	planFile    = "plan.txt"
+	historyFile = "history.ndjson.zst"
+	outcomeFile = "results.json"
+	reportFile  = "report.html"
+)
+
+// runFormat is the version of run.json that this package reads and writes.
+const runFormat = 1
+
+// Bounds on what is read into memory, and on how many runs of one seed may start in one second.
+const (
+	runBytesMax     = 8 << 20
+	outcomeBytesMax = 64 << 20
+	twinsMax        = 1000
 )
 
 // Dir is a run's directory: run.json, history.ndjson.zst, plan.txt, broker-N.log, results.json, report.html.
 type Dir struct{ Path string }
 
-// Create makes runs/<time>-<seed>/ under root and writes run.json and plan.txt first.
-func Create(root string, run history.Run) (Dir, error) { panic("not built") }
-
-// Open reads what Create wrote.
-func Open(path string) (Dir, history.Run, error) { panic("not built") }
-
-// History reads the directory's journal; truncated says what a cut tail left out.
-func (d Dir) History() (h *history.History, truncated string, err error) { panic("not built") }
-
-// WriteHistory writes the journal of a run that kept it in memory.
-func (d Dir) WriteHistory(h *history.History) error { panic("not built") }
-
-// WriteLog writes a broker's log.
-func (d Dir) WriteLog(b history.BrokerID, text []byte) error { panic("not built") }
-
-// Outcome is all that a report tells.
-type Outcome struct {
-	Run       history.Run
-	Verdict   checker.Verdict
-	Hash      string  // the trace hash of a simulated run, hex; "" elsewhere
-	Replay    string  // the line to paste that replays the run
-	Wall      float64 // seconds of real time that the run took
-	Truncated string  // what is missing of the journal
+// Create makes runs/<UTC time>-<seed>/ under root and writes run.json and plan.txt first. A name that is taken gets a
+// suffix: -2, -3 and so on.
+func Create(root string, run history.Run) (Dir, error) {
+	if run.Format != runFormat {
+		return Dir{}, fmt.Errorf("run has format %d, expected %d", run.Format, runFormat)
+	}
+	text, err := json.MarshalIndent(run, "", "  ")
+	if err != nil {
+		return Dir{}, fmt.Errorf("run cannot be written as JSON: %w", err)
+	}
+	if len(text) >= runBytesMax {
+		return Dir{}, fmt.Errorf("%s would have %d bytes, expected fewer than %d: the plan has %d", runFile, len(text), runBytesMax, len(run.Plan))
+	}
+	d, err := makeUnique(filepath.Join(root, "runs"), fmt.Sprintf("%s-%d", run.Started.UTC().Format("20060102T150405Z"), run.Seed))
+	if err != nil {
+		return Dir{}, err
+	}
+	if err := d.write(runFile, append(text, '\n')); err != nil {
+		return Dir{}, err
+	}
+	plan := run.Plan
+	if plan != "" && !strings.HasSuffix(plan, "\n") {
+		plan += "\n"
+	}
+	return d, d.write(planFile, []byte(plan))
 }
 
-// Finish writes results.json and report.html.
-func (d Dir) Finish(o Outcome, h *history.History) error { panic("not built") }
+func makeUnique(parent, name string) (Dir, error) {
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return Dir{}, fmt.Errorf("make the directory of runs: %w", err)
+	}
+	path := filepath.Join(parent, name)
+	for n := 2; ; n++ {
+		err := os.Mkdir(path, 0o755)
+		if err == nil {
+			return Dir{path}, nil
+		}
+		if !errors.Is(err, fs.ErrExist) || n > twinsMax {
+			return Dir{}, fmt.Errorf("make the run directory: %w", err)
+		}
+		path = filepath.Join(parent, fmt.Sprintf("%s-%d", name, n))
+	}
+}
 
-// Outcome reads results.json back.
-func (d Dir) Outcome() (Outcome, error) { panic("not built") }
+// Open reads what Create wrote. A run.json that is missing, oversized, of another format or with unknown fields is an
+// error that names the file and what was expected.
+func Open(path string) (Dir, history.Run, error) {
+	d := Dir{path}
+	var run history.Run
+	if err := d.readJSON(runFile, runBytesMax, &run); err != nil {
+		return Dir{}, history.Run{}, err
+	}
+	if run.Format != runFormat {
+		return Dir{}, history.Run{}, fmt.Errorf("%s: format is %d, expected %d", d.file(runFile), run.Format, runFormat)
+	}
+	return d, run, nil
+}
+
+// History reads the directory's journal; truncated says what a cut tail left out.
+func (d Dir) History() (h *history.History, truncated string, err error) {
+	h, truncated, err = history.ReadJournalFile(d.file(historyFile))
+	if err != nil {
+		return nil, "", fmt.Errorf("read the run's history: %w", err)
+	}
+	return h, truncated, nil
+}
+
+// WriteHistory writes the journal of a run that kept it in memory.
+func (d Dir) WriteHistory(h *history.History) error {
+	return history.WriteJournal(d.file(historyFile), h)
+}
+
+// HistoryPath is where the journal lies, for a run that writes it as it goes.
+func (d Dir) HistoryPath() string { return d.file(historyFile) }
+
+// ReportPath is where the page lies.
+func (d Dir) ReportPath() string { return d.file(reportFile) }
+
+// WriteLog writes a broker's log.
+func (d Dir) WriteLog(b history.BrokerID, text []byte) error {
+	return d.write(fmt.Sprintf("broker-%d.log", b), text)
+}
+
+func (d Dir) file(name string) string { return filepath.Join(d.Path, name) }
+
+// write puts a file in place whole or not at all.
+func (d Dir) write(name string, text []byte) error {
+	return d.writeTo(name, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+func (d Dir) writeTo(name string, fill func(io.Writer) error) error {
+	f, err := os.CreateTemp(d.Path, "."+name+".*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", d.file(name), err)
+	}
+	err = errors.Join(fill(f), f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), d.file(name))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // best effort: the first error is the one to tell
+		return fmt.Errorf("write %s: %w", d.file(name), err)
+	}
+	return nil
+}
+
+// readJSON reads one JSON value of fewer than limit bytes, strictly: no unknown field, nothing behind it.
+func (d Dir) readJSON(name string, limit int64, into any) error {
+	f, err := os.Open(d.file(name))
+	if err != nil {
+		return fmt.Errorf("%s is no run directory: %w", d.Path, err)
+	}
+	defer f.Close() //nolint:errcheck // only read
+	text, err := io.ReadAll(io.LimitReader(f, limit))
+	if err != nil {
+		return fmt.Errorf("read %s: %w", d.file(name), err)
+	}
+	if int64(len(text)) == limit {
+		return fmt.Errorf("%s: has at least %d bytes, expected fewer", d.file(name), limit)
+	}
+	if err := decodeStrict(text, into); err != nil {
+		return fmt.Errorf("%s: %w", d.file(name), err)
+	}
+	return nil
+}
+
+func decodeStrict(text []byte, into any) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return fmt.Errorf("expected one JSON object of format 1: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("expected the end of the file at byte %d, after the JSON object", dec.InputOffset())
+	}
+	return nil
+}

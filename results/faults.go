@@ -1,0 +1,154 @@
+package results
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"tidemark/history"
+)
+
+// life is a fault's phases, each at its first time; a negative time is a phase that it never reached.
+type life struct {
+	fault                                                           int
+	kind, line, detail                                              string
+	targets                                                         []history.BrokerID
+	requested, applied, observed, undone, verified, refused, failed time.Duration
+}
+
+// faultLives gathers each plan line's phases, in order of the plan.
+func faultLives(events []history.FaultEvent) []life {
+	index := map[int]int{}
+	var lives []life
+	for _, e := range events {
+		i, ok := index[e.Fault]
+		if !ok {
+			i = len(lives)
+			index[e.Fault] = i
+			lives = append(lives, life{fault: e.Fault, requested: -1, applied: -1, observed: -1, undone: -1, verified: -1, refused: -1, failed: -1})
+		}
+		l := &lives[i]
+		l.kind, l.line = e.Kind, e.Line
+		if len(e.Targets) > 0 {
+			l.targets = e.Targets
+		}
+		if e.Detail != "" && len(l.detail) < 2*textRunesMax {
+			if l.detail != "" {
+				l.detail += "; "
+			}
+			l.detail += string(e.Phase) + ": " + e.Detail
+		}
+		if t := l.phase(e.Phase); t != nil && *t < 0 {
+			*t = e.Time
+		}
+	}
+	slices.SortStableFunc(lives, func(a, b life) int { return a.fault - b.fault })
+	return lives
+}
+
+func (l *life) phase(p history.FaultPhase) *time.Duration {
+	switch p {
+	case history.FaultRequested:
+		return &l.requested
+	case history.FaultApplied:
+		return &l.applied
+	case history.FaultObserved:
+		return &l.observed
+	case history.FaultUndone:
+		return &l.undone
+	case history.FaultVerified:
+		return &l.verified
+	case history.FaultRefused:
+		return &l.refused
+	case history.FaultFailed:
+		return &l.failed
+	default:
+		return nil
+	}
+}
+
+// fate says in a word how far the fault came. Only an observed fault counts.
+func (l *life) fate() string {
+	switch {
+	case l.failed >= 0:
+		return "failed"
+	case l.refused >= 0:
+		return "refused"
+	case l.observed >= 0 && l.verified >= 0:
+		return "observed"
+	case l.observed >= 0:
+		return "left behind"
+	case l.applied >= 0:
+		return "not observed"
+	default:
+		return "not applied"
+	}
+}
+
+// faultView is a fault's life as a row.
+type faultView struct {
+	Number                                         int
+	Kind, Line, Fate, Targets, Detail              string
+	Requested, Applied, Observed, Undone, Verified string
+}
+
+func faultViews(lives []life) (views []faultView, observed int) {
+	for i := range lives {
+		l := &lives[i]
+		if l.observed >= 0 {
+			observed++
+		}
+		if i >= faultsMax {
+			continue
+		}
+		targets := "–"
+		if len(l.targets) > 0 {
+			targets = brokersWord(l.targets)
+		}
+		views = append(views, faultView{
+			Number: l.fault, Kind: clip(l.kind, 40), Line: clip(l.line, 300), Fate: l.fate(), Targets: targets, Detail: clip(l.detail, 400),
+			Requested: phaseWord(l.requested), Applied: phaseWord(l.applied), Observed: phaseWord(l.observed),
+			Undone: phaseWord(l.undone), Verified: phaseWord(l.verified),
+		})
+	}
+	return views, observed
+}
+
+func phaseWord(t time.Duration) string {
+	if t < 0 {
+		return "–"
+	}
+	return strconv.FormatFloat(t.Seconds(), 'f', 3, 64)
+}
+
+// band is a fault in force, drawn behind the charts.
+type band struct {
+	From  seconds `json:"from"`
+	To    seconds `json:"to"`
+	Fault int     `json:"fault"`
+	Kind  string  `json:"kind"`
+	Line  string  `json:"line"`
+}
+
+// bandsOf lists the faults that demonstrably took effect, from their application to their undoing.
+func bandsOf(lives []life, end time.Duration) []band {
+	bands := []band{}
+	for i := range lives {
+		l := &lives[i]
+		if l.observed < 0 || len(bands) == faultsMax {
+			continue
+		}
+		from, to := l.applied, l.undone
+		if from < 0 {
+			from = l.observed
+		}
+		if to < 0 {
+			to = l.verified
+		}
+		if to < from {
+			to = end
+		}
+		bands = append(bands, band{seconds(from), seconds(to), l.fault, clip(l.kind, 40), clip(l.line, 200)})
+	}
+	return bands
+}

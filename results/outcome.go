@@ -1,0 +1,95 @@
+package results
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"tidemark/checker"
+	"tidemark/history"
+)
+
+// outcomeFormat is the version of results.json that this package reads and writes.
+const outcomeFormat = 1
+
+// Outcome is all that a report tells.
+//
+// results.json holds it, without the run that run.json holds, as one object:
+//
+//	format       1
+//	seed         the run's seed, a decimal string: JavaScript's numbers cannot hold 64 bits
+//	hash         the trace hash of a simulated run, hexadecimal; "" elsewhere
+//	replay       the line to paste that replays the run
+//	wallSeconds  seconds of real time that the run took
+//	truncated    what is missing of the journal; "" if nothing
+//	verdict      checker.Verdict: status, reason, findings with their witnesses, contract, stats
+type Outcome struct {
+	Run       history.Run
+	Verdict   checker.Verdict
+	Hash      string  // the trace hash of a simulated run, hex; "" elsewhere
+	Replay    string  // the line to paste that replays the run
+	Wall      float64 // seconds of real time that the run took
+	Truncated string  // what is missing of the journal
+}
+
+// storedOutcome is results.json.
+type storedOutcome struct {
+	Format    int             `json:"format"`
+	Seed      uint64          `json:"seed,string"`
+	Hash      string          `json:"hash"`
+	Replay    string          `json:"replay"`
+	Wall      float64         `json:"wallSeconds"`
+	Truncated string          `json:"truncated"`
+	Verdict   checker.Verdict `json:"verdict"`
+}
+
+// Finish writes results.json and report.html, also over those of an earlier check.
+func (d Dir) Finish(o Outcome, h *history.History) error {
+	text, err := json.MarshalIndent(storedOutcome{
+		Format: outcomeFormat, Seed: o.Run.Seed, Hash: o.Hash, Replay: o.Replay, Wall: o.Wall, Truncated: o.Truncated, Verdict: o.Verdict,
+	}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("results cannot be written as JSON: %w", err)
+	}
+	if len(text) >= outcomeBytesMax {
+		return fmt.Errorf("%s would have %d bytes, expected fewer than %d: the verdict has %d findings",
+			outcomeFile, len(text), outcomeBytesMax, len(o.Verdict.Findings))
+	}
+	if err := d.write(outcomeFile, append(text, '\n')); err != nil {
+		return err
+	}
+	return d.writeTo(reportFile, func(w io.Writer) error {
+		buffered := bufio.NewWriter(w)
+		if err := WriteReport(buffered, o, h); err != nil {
+			return err
+		}
+		return buffered.Flush()
+	})
+}
+
+// Outcome reads results.json back, and the run from run.json. Anything but what Finish wrote is an error that names the
+// file and what was expected.
+func (d Dir) Outcome() (Outcome, error) {
+	_, run, err := Open(d.Path)
+	if err != nil {
+		return Outcome{}, err
+	}
+	var s storedOutcome
+	if err := d.readJSON(outcomeFile, outcomeBytesMax, &s); err != nil {
+		return Outcome{}, err
+	}
+	switch {
+	case s.Format != outcomeFormat:
+		return Outcome{}, fmt.Errorf("%s: format is %d, expected %d", d.file(outcomeFile), s.Format, outcomeFormat)
+	case s.Seed != run.Seed:
+		return Outcome{}, fmt.Errorf("%s: seed is %d, expected %d as in %s", d.file(outcomeFile), s.Seed, run.Seed, runFile)
+	}
+	switch s.Verdict.Status {
+	case checker.Valid, checker.Invalid, checker.Unknown, checker.Vacuous:
+	default:
+		return Outcome{}, fmt.Errorf("%s: verdict is %q, expected %s, %s, %s or %s", d.file(outcomeFile), s.Verdict.Status,
+			checker.Valid, checker.Invalid, checker.Unknown, checker.Vacuous)
+	}
+	return Outcome{Run: run, Verdict: s.Verdict, Hash: s.Hash, Replay: s.Replay, Wall: s.Wall, Truncated: s.Truncated}, nil
+}

@@ -1,0 +1,337 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark/checker"
+	"tidemark/history"
+)
+
+// page is what the template shows. Everything here is text that the template escapes; Data is for the charts and the table
+// of operations, which a script draws.
+type page struct {
+	Title, Name             string
+	Status, Headline        string
+	Reason, Truncated       string
+	Replay                  string
+	Glance                  []fact
+	Findings                []findingView
+	FindingsLeft            int
+	Windows                 []windowView
+	Faults                  []faultView
+	FaultsLeft, FaultsShown int
+	FaultsObserved          int
+	Charted                 bool // there is a latency or a rate to draw
+	Lanes                   []laneView
+	LanesLeft               int
+	Promises                []promise
+	Contract                []fact
+	Because                 string
+	Stats                   []fact
+	Errors                  []errorCount
+	Environment             []fact
+	Config                  []fact
+	Plan                    string
+	OpsShown, OpsAll        int
+	Data                    pageData
+}
+
+// fact is a name and what it is.
+type fact struct{ Name, Value string }
+
+// promise is one thing that a contract holds a run to.
+type promise struct {
+	Name string
+	Kept bool
+	Text string
+}
+
+// errorCount is how often operations of a kind ended in an error.
+type errorCount struct {
+	Kind, Outcome, Error string
+	Count                int
+}
+
+// pageData is what the page's script draws.
+type pageData struct {
+	End        float64      `json:"end"`
+	Bands      []band       `json:"bands"`
+	Marks      []markAt     `json:"marks"`
+	Latency    latency      `json:"latency"`
+	Rate       rate         `json:"rate"`
+	Partitions []timeline   `json:"partitions"`
+	Windows    []windowData `json:"windows"`
+	Ops        opsTable     `json:"ops"`
+}
+
+// markAt is a phase of the run on the time axis.
+type markAt struct {
+	At   seconds `json:"at"`
+	Name string  `json:"name"`
+}
+
+// Bounds of the page, so that it stays readable and under 10 MB whatever the run.
+const (
+	findingsMax   = 25
+	windowsMax    = 3
+	faultsMax     = 400
+	partitionsMax = 8
+	errorsMax     = 40
+	marksMax      = 40
+	planBytesMax  = 256 << 10
+	textRunesMax  = 2000
+)
+
+func newPage(o Outcome, h *history.History) page {
+	v := o.Verdict
+	end := endOf(o.Run, h)
+	spans := windowsOf(v.Findings, end)
+	lives := faultLives(h.Faults)
+	charts := chart(h.Ops, end)
+	lines := timelines(h, v.Findings, spans, end)
+	table := tableOf(h.Ops, v.Findings, spans)
+	p := page{
+		Name:      fmt.Sprintf("seed %d", o.Run.Seed),
+		Status:    statusWord(v.Status),
+		Headline:  headline(v),
+		Reason:    clip(v.Reason, textRunesMax),
+		Truncated: clip(o.Truncated, textRunesMax),
+		Replay:    o.Replay,
+		Glance:    glance(o, h),
+		Windows:   windowViews(spans, h, v.Findings),
+		Charted:   len(h.Ops) > 0,
+		Promises:  promises(v.Contract),
+		Contract:  contractFacts(v.Contract),
+		Because:   clip(v.Contract.Because, textRunesMax),
+		Stats:     statFacts(v),
+		Errors:    errorCounts(h.Ops),
+		OpsShown:  len(table.ID),
+		OpsAll:    len(h.Ops),
+		Plan:      clipBytes(o.Run.Plan, planBytesMax),
+		Data: pageData{
+			End: end.Seconds(), Bands: bandsOf(lives, end), Marks: marksOf(h.Marks), Latency: charts.latency, Rate: charts.rate,
+			Partitions: lines, Windows: windowsData(spans, lines, v.Findings), Ops: table,
+		},
+	}
+	p.Title = p.Headline + " · " + p.Name
+	p.Findings, p.FindingsLeft = findingViews(v.Findings)
+	p.Faults, p.FaultsObserved = faultViews(lives)
+	p.FaultsLeft = len(lives) - len(p.Faults)
+	p.Lanes, p.LanesLeft = laneViews(lines, h)
+	p.Environment, p.Config = environment(o)
+	return p
+}
+
+// endOf is the last moment that the run tells of, at least its planned length.
+func endOf(run history.Run, h *history.History) time.Duration {
+	end := max(run.Duration, time.Millisecond)
+	for i := range h.Ops {
+		end = max(end, h.Ops[i].Invoke, h.Ops[i].Return)
+	}
+	for i := range h.Faults {
+		end = max(end, h.Faults[i].Time)
+	}
+	for i := range h.States {
+		end = max(end, h.States[i].Time)
+	}
+	for i := range h.Steps {
+		end = max(end, h.Steps[i].Time)
+	}
+	for i := range h.Marks {
+		end = max(end, h.Marks[i].Time)
+	}
+	return end
+}
+
+func statusWord(s checker.Status) string {
+	switch s {
+	case checker.Valid, checker.Invalid, checker.Vacuous:
+		return string(s)
+	default:
+		return string(checker.Unknown)
+	}
+}
+
+// headline is the verdict in a few words: what kind of trouble, or none.
+func headline(v checker.Verdict) string {
+	switch v.Status {
+	case checker.Valid:
+		return "Valid: the log kept its word"
+	case checker.Vacuous:
+		return "Vacuous: nothing was put to the test"
+	case checker.Invalid:
+		for _, f := range v.Findings {
+			if f.Severity == checker.Violation {
+				return "Invalid: " + clip(string(f.Class), 80)
+			}
+		}
+		return "Invalid"
+	default:
+		return "Unknown: no verdict was reached"
+	}
+}
+
+// glance is the run on one line.
+func glance(o Outcome, h *history.History) []fact {
+	s := o.Verdict.Stats
+	facts := []fact{
+		{"world", o.Run.World},
+		{"brokers", strconv.Itoa(o.Run.Brokers)},
+		{"length", o.Run.Duration.String()},
+		{"sends acknowledged", fmt.Sprintf("%s of %s", count(s.Acked), count(s.Sends))},
+		{"outcome unknown", count(s.Unknown)},
+		{"leader changes", count(s.LeaderChanges)},
+		{"faults observed", fmt.Sprintf("%s of %s", count(s.FaultsObserved), count(s.Faults))},
+	}
+	if o.Run.Bug != "" {
+		facts = append(facts, fact{"bug switched on", clip(o.Run.Bug, 80)})
+	}
+	if len(h.Ops) == 0 {
+		facts = append(facts, fact{"history", "empty"})
+	}
+	return facts
+}
+
+func promises(c checker.Contract) []promise {
+	return []promise{
+		{"Durable", c.Durable, "what was acknowledged is never lost"},
+		{"Ordered", c.Ordered, "what was acknowledged before another was sent stands before it"},
+		{"Exactly once", c.ExactlyOnce, "no acknowledged message stands twice"},
+		{"Committed reads", c.CommittedReads, "what a consumer has read stays"},
+	}
+}
+
+func contractFacts(c checker.Contract) []fact {
+	return []fact{
+		{"acks", acksWord(c.Acks)},
+		{"min.insync.replicas", strconv.Itoa(c.MinISR)},
+		{"replication factor", strconv.Itoa(c.Factor)},
+		{"unclean.leader.election.enable", strconv.FormatBool(c.Unclean)},
+		{"eligible.leader.replicas.enable", strconv.FormatBool(c.ELR)},
+		{"idempotent producers", strconv.FormatBool(c.Idempotent)},
+		{"faults within the budget", yesNo(c.WithinBudget)},
+	}
+}
+
+func statFacts(v checker.Verdict) []fact {
+	s := v.Stats
+	facts := []fact{
+		{"Sends", count(s.Sends)},
+		{"acknowledged", count(s.Acked)},
+		{"failed", count(s.Failed)},
+		{"outcome unknown", count(s.Unknown)},
+		{"Polls", count(s.Polls)},
+		{"records read", count(s.Records)},
+		{"Leader changes", count(s.LeaderChanges)},
+		{"ISR shrinks", count(s.ISRShrinks)},
+		{"ISR growths", count(s.ISRGrowths)},
+		{"Truncations", count(s.Truncations)},
+		{"Torn tails recovered", count(s.TornRecoveries)},
+		{"Faults", count(s.Faults)},
+		{"observed", count(s.FaultsObserved)},
+		{"Replicas dumped", count(s.DumpedReplicas)},
+		{"dumps unreadable", count(s.DumpErrors)},
+	}
+	kinds := make([]string, 0, len(s.FaultsByKind))
+	for kind := range s.FaultsByKind {
+		kinds = append(kinds, kind)
+	}
+	sort.Strings(kinds)
+	for _, kind := range kinds[:min(len(kinds), errorsMax)] {
+		facts = append(facts, fact{"faults of kind " + clip(kind, 40), count(s.FaultsByKind[kind])})
+	}
+	second := v.Porcupine.Outcome
+	if v.Porcupine.Windows > 0 {
+		second = fmt.Sprintf("%s (%d windows, %d undecided, budget %s)", second, v.Porcupine.Windows, v.Porcupine.Unknown, v.Porcupine.Budget)
+	}
+	return append(facts, fact{"Second judge (porcupine)", clip(second, 200)})
+}
+
+// errorCounts groups what did not succeed by error, unknown outcomes first, the most frequent first.
+func errorCounts(ops []history.Op) []errorCount {
+	type key struct {
+		kind    history.OpKind
+		outcome history.Outcome
+		err     string
+	}
+	counts := map[key]int{}
+	for i := range ops {
+		op := &ops[i]
+		if op.Outcome != history.OK {
+			counts[key{op.Kind, op.Outcome, op.Error}]++
+		}
+	}
+	out := make([]errorCount, 0, len(counts))
+	for k, n := range counts {
+		text := clip(k.err, 200)
+		if text == "" {
+			text = "(no error told)"
+		}
+		out = append(out, errorCount{kindWord(k.kind), outcomeWord(k.outcome), text, n})
+	}
+	rank := func(e errorCount) int { return strings.Index("unknown pending failed", e.Outcome) }
+	slices.SortFunc(out, func(a, b errorCount) int {
+		if d := rank(a) - rank(b); d != 0 {
+			return d
+		}
+		if d := b.Count - a.Count; d != 0 {
+			return d
+		}
+		return strings.Compare(a.Kind+a.Error, b.Kind+b.Error)
+	})
+	return out[:min(len(out), errorsMax)]
+}
+
+func environment(o Outcome) (env, config []fact) {
+	r := o.Run
+	env = []fact{
+		{"Seed", strconv.FormatUint(r.Seed, 10)},
+		{"Trace hash", orDash(o.Hash)},
+		{"Tidemark", orDash(r.Tool)},
+		{"Build", orDash(r.Build)},
+		{"Checker", orDash(o.Verdict.Checker)},
+		{"World", orDash(r.World)},
+		{"Started", r.Started.UTC().Format(time.RFC3339)},
+		{"Real time taken", strconv.FormatFloat(o.Wall, 'f', 2, 64) + " s"},
+		{"Length of the load", r.Duration.String()},
+		{"Bound on settling", r.Settle.String()},
+		{"Brokers", strconv.Itoa(r.Brokers)},
+		{"Topic", fmt.Sprintf("%s, %d partitions, replication factor %d", r.Topic, r.Parts, r.Factor)},
+		{"Clients", fmt.Sprintf("%d producers, %d consumers, %g operations a second", r.Writers, r.Readers, r.Rate)},
+		{"acks", acksWord(r.Acks)},
+		{"min.insync.replicas", strconv.Itoa(r.MinISR)},
+		{"unclean.leader.election.enable", strconv.FormatBool(r.Unclean)},
+		{"eligible.leader.replicas.enable", strconv.FormatBool(r.ELR)},
+		{"Bug switched on", orDash(r.Bug)},
+		{"Beyond the fault budget", yesNo(r.Beyond)},
+	}
+	keys := make([]string, 0, len(r.Config))
+	for key := range r.Config {
+		keys = append(keys, key)
+	}
+	sort.Strings(keys)
+	for _, key := range keys[:min(len(keys), 200)] {
+		config = append(config, fact{clip(key, 100), clip(r.Config[key], 200)})
+	}
+	for i := range env {
+		env[i].Value = clip(env[i].Value, 300)
+	}
+	return env, config
+}
+
+func marksOf(marks []history.Mark) []markAt {
+	out := []markAt{}
+	for _, m := range marks[:min(len(marks), marksMax)] {
+		name := clip(m.Name, 40)
+		if m.Failed {
+			name += " failed"
+		}
+		out = append(out, markAt{seconds(m.Time), name})
+	}
+	return out
+}

@@ -1,0 +1,338 @@
+"use strict";
+// Draws what the page's data tells: charts over the run's time, and the table of operations. Values of the run reach the page
+// as text nodes or on a canvas, never as markup.
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+  const brokerColour = (i) => colour("c" + (i % 6));
+  const make = (tag, text, cls) => {
+    const node = document.createElement(tag);
+    if (text !== undefined) node.textContent = text;
+    if (cls) node.className = cls;
+    return node;
+  };
+  const axisWidth = 64;
+  const fontOf = (px) => `${px * devicePixelRatio}px ${getComputedStyle(document.body).fontFamily}`;
+
+  // Fault bands: a colour for each kind, the line's number at the top.
+  const kinds = [...new Set(data.bands.map((b) => b.kind))].sort();
+  const kindColour = (kind) => brokerColour(kinds.indexOf(kind) + 3);
+
+  const paintBands = (labels) => (u) => {
+    const { ctx, bbox } = u;
+    const px = devicePixelRatio;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    for (const b of data.bands) {
+      if (b.to < u.scales.x.min || b.from > u.scales.x.max) continue;
+      const x = u.valToPos(b.from, "x", true), width = Math.max(u.valToPos(b.to, "x", true) - x, px);
+      ctx.fillStyle = kindColour(b.kind);
+      ctx.globalAlpha = dark.matches ? 0.17 : 0.11;
+      ctx.fillRect(x, bbox.top, width, bbox.height);
+      ctx.globalAlpha = 0.9;
+      ctx.fillRect(x, bbox.top, width, 2 * px);
+      if (!labels) continue;
+      ctx.font = fontOf(10);
+      ctx.textBaseline = "top";
+      ctx.textAlign = "left";
+      ctx.fillText("#" + b.fault, x + 3 * px, bbox.top + 5 * px);
+    }
+    ctx.restore();
+  };
+
+  const paintMoments = (moments) => (u) => {
+    const { ctx, bbox } = u;
+    const px = devicePixelRatio;
+    ctx.save();
+    ctx.font = fontOf(11);
+    ctx.textBaseline = "top";
+    moments.forEach((m, i) => {
+      if (m.at < u.scales.x.min || m.at > u.scales.x.max) return;
+      const x = Math.round(u.valToPos(m.at, "x", true));
+      ctx.strokeStyle = ctx.fillStyle = colour("bad");
+      ctx.lineWidth = px;
+      ctx.setLineDash([4 * px, 3 * px]);
+      ctx.beginPath();
+      ctx.moveTo(x, bbox.top);
+      ctx.lineTo(x, bbox.top + bbox.height);
+      ctx.stroke();
+      const left = x > bbox.left + bbox.width * 0.75;
+      ctx.textAlign = left ? "right" : "left";
+      ctx.fillText(m.name, x + (left ? -5 : 5) * px, bbox.top + (4 + 14 * (i % 4)) * px);
+    });
+    ctx.restore();
+  };
+
+  const secondsAxis = () => ({
+    stroke: colour("soft"), grid: { stroke: colour("grid"), width: 1 }, ticks: { stroke: colour("grid"), width: 1 }, font: `12px ${getComputedStyle(document.body).fontFamily}`,
+    values: (u, splits) => splits.map((s) => (s === null ? "" : +s.toFixed(3) + " s")),
+  });
+  const valueAxis = (values) => ({ ...secondsAxis(), size: axisWidth, values });
+  const number = (digits, unit) => (u, v) => (v === null || v === undefined ? "–" : v.toLocaleString("en", { maximumFractionDigits: digits }) + (unit ? " " + unit : ""));
+
+  let charts = [];
+  const plot = (host, opts, series, group) => {
+    const sync = group || "run";
+    const chart = new uPlot({
+      width: Math.max(host.clientWidth, 280), height: 220, legend: { live: true }, ...opts,
+      cursor: { sync: { key: sync, scales: ["x", null] }, drag: { x: true, y: false }, points: { size: 5 }, y: false, ...(opts.cursor || {}) },
+    }, series, host);
+    charts.push({ chart, host });
+    return chart;
+  };
+  const line = (label, stroke, more) => ({ label, stroke, width: 1.5, points: { show: false }, spanGaps: false, value: number(2), ...more });
+  const runScale = { time: false, range: (u, min, max) => (min === null || min === max ? [0, data.end] : [min, max]) };
+  const fixed = (from, to) => ({ time: false, min: from, max: to });
+
+  const drawLatency = (host) => {
+    const l = data.latency;
+    const some = [l.p50, l.open].some((c) => c.some((v) => v !== null));
+    if (!some) {
+      host.append(make("p", "No send was acknowledged, so there is no latency to draw.", "none"));
+      return;
+    }
+    plot(host, {
+      height: 240,
+      scales: { x: { ...runScale }, y: { distr: 3, log: 10 } },
+      axes: [secondsAxis(), valueAxis((u, splits) => splits.map((s) => (s === null ? "" : +s.toPrecision(3) + "")))],
+      series: [{ label: "Time", value: number(2, "s") }, line("median", colour("c0"), { width: 2 }), line("95 %", colour("c2")), line("99 %", colour("c4")), line("longest", colour("faint"), { width: 1 }),
+        line("longest wait of unknown outcome", colour("bad"), { width: 0, points: { show: true, size: 5, fill: colour("bad"), stroke: colour("bad") } })],
+      hooks: { drawClear: [paintBands(true)] },
+    }, [l.t, l.p50, l.p95, l.p99, l.max, l.open]);
+  };
+
+  const drawRate = (host) => {
+    const r = data.rate;
+    const stepped = uPlot.paths.stepped({ align: 0 });
+    const outcome = (label, c, fill) => line(label, c, { paths: uPlot.paths.linear(), fill: fill ? c + "22" : undefined, value: number(1) });
+    plot(host, {
+      height: 190,
+      scales: { x: { ...runScale }, y: { range: (u, min, max) => [0, Math.max(max * 1.08, 1)] } },
+      axes: [secondsAxis(), valueAxis()],
+      series: [{ label: "Time", value: number(2, "s") }, outcome("acknowledged", colour("good"), true), outcome("failed", colour("bad"), true), outcome("unknown outcome", colour("warn"), true), outcome("polls", colour("faint"))],
+      hooks: { drawClear: [paintBands(true)] },
+    }, [r.t, r.acked, r.failed, r.unknown, r.polls]);
+  };
+
+  // A row of lanes: one a broker, coloured by role, the leader epoch written where there is room.
+  const roles = { leader: "leader", isr: "in sync", out: "out of sync", deposed: "believes that it leads", down: "down or unreachable", untold: "not drawn" };
+  const drawLanes = (host, part, scale, group, moments) => {
+    const rows = part.brokers.length, rowHeight = 26;
+    const readout = make("div", "", "readout");
+    const segmentAt = (lane, t) => lane.find((s) => s.f <= t && t < s.t);
+    const paint = (u) => {
+      const { ctx, bbox } = u;
+      const px = devicePixelRatio, high = bbox.height / rows;
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+      ctx.clip();
+      ctx.textBaseline = "middle";
+      ctx.font = fontOf(11);
+      part.lanes.forEach((lane, row) => {
+        const top = bbox.top + row * high + 2 * px;
+        for (const s of lane) {
+          if (s.t < u.scales.x.min || s.f > u.scales.x.max) continue;
+          const x0 = Math.max(u.valToPos(s.f, "x", true), bbox.left), x1 = Math.min(u.valToPos(s.t, "x", true), bbox.left + bbox.width);
+          ctx.fillStyle = colour("lane-" + s.r);
+          ctx.fillRect(x0, top, Math.max(x1 - x0 - px * 0.5, px), high - 4 * px);
+          const text = s.e < 0 ? "" : "e" + s.e;
+          if (text && s.r !== "down" && x1 - x0 > (text.length * 7 + 10) * px) {
+            ctx.fillStyle = colour(s.r === "leader" || s.r === "deposed" ? "on-dark" : "on-light");
+            ctx.textAlign = "left";
+            ctx.fillText(text, x0 + 5 * px, top + (high - 4 * px) / 2);
+          }
+        }
+      });
+      ctx.restore();
+    };
+    plot(host, {
+      height: rows * rowHeight + 34, legend: { show: false },
+      scales: { x: scale, y: { range: () => [0, rows] } },
+      axes: [secondsAxis(), { ...valueAxis(), grid: { show: false }, ticks: { show: false }, splits: () => part.brokers.map((b, i) => rows - i - 0.5), values: () => part.brokers.map((b) => "broker " + b) }],
+      series: [{}, { label: "", points: { show: false }, width: 0 }],
+      cursor: { points: { show: false } },
+      hooks: {
+        draw: [paint, paintMoments(moments || [])],
+        setCursor: [(u) => {
+          const t = u.cursor.left >= 0 ? u.posToVal(u.cursor.left, "x") : NaN;
+          readout.textContent = !(t >= 0) ? "" : t.toFixed(3) + " s: " + part.brokers.map((b, i) => {
+            const s = segmentAt(part.lanes[i], t);
+            return "broker " + b + " " + (s ? roles[s.r] + (s.e < 0 ? "" : " (epoch " + s.e + ")") : "–");
+          }).join(" · ");
+        }],
+      },
+    }, [[scale.min || 0, scale.max || data.end], [0, 0]], group);
+    const key = make("div", undefined, "key-row");
+    const used = new Set(part.lanes.flat().map((s) => s.r));
+    for (const [name, text] of Object.entries(roles)) {
+      if (!used.has(name)) continue;
+      const item = make("span", undefined), box = make("i");
+      box.style.background = colour("lane-" + name);
+      item.append(box, text);
+      key.append(item);
+    }
+    host.append(key, readout);
+  };
+
+  const drawLines = (host, part, scale, group, moments) => {
+    if (!part.t.length) return;
+    const series = [{ label: "Time", value: number(3, "s") }], columns = [part.t];
+    part.brokers.forEach((b, i) => {
+      series.push(line(b + " LEO", brokerColour(i)), line(b + " HW", brokerColour(i), { dash: [5, 4], width: 1.5 }));
+      columns.push(part.leo[i], part.hw[i]);
+    });
+    plot(host, {
+      height: 230,
+      scales: { x: scale, y: {} },
+      axes: [secondsAxis(), valueAxis()],
+      series,
+      hooks: { drawClear: [paintBands(true)], draw: [paintMoments(moments || [])] },
+    }, columns, group);
+  };
+
+  // The faults as bars, one row a kind.
+  const drawFaults = (host) => {
+    if (!data.bands.length) return;
+    const rows = kinds.length;
+    plot(host, {
+      height: rows * 24 + 34, legend: { show: false },
+      scales: { x: { ...runScale }, y: { range: () => [0, rows] } },
+      axes: [secondsAxis(), { ...valueAxis(), size: axisWidth + 16, grid: { show: false }, ticks: { show: false }, splits: () => kinds.map((k, i) => rows - i - 0.5), values: () => kinds }],
+      series: [{}, { label: "", points: { show: false }, width: 0 }],
+      cursor: { points: { show: false } },
+      hooks: { draw: [(u) => {
+        const { ctx, bbox } = u;
+        const px = devicePixelRatio, high = bbox.height / rows;
+        ctx.save();
+        ctx.beginPath();
+        ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+        ctx.clip();
+        ctx.font = fontOf(10);
+        ctx.textBaseline = "middle";
+        for (const b of data.bands) {
+          const x0 = u.valToPos(b.from, "x", true), x1 = u.valToPos(b.to, "x", true);
+          const top = bbox.top + kinds.indexOf(b.kind) * high + 3 * px;
+          ctx.fillStyle = kindColour(b.kind);
+          ctx.fillRect(x0, top, Math.max(x1 - x0, 2 * px), high - 6 * px);
+          if (x1 - x0 > 22 * px) {
+            ctx.fillStyle = colour("paper");
+            ctx.fillText("#" + b.fault, x0 + 4 * px, top + (high - 6 * px) / 2);
+          }
+        }
+        ctx.restore();
+      }] },
+    }, [[0, data.end], [0, 0]]);
+  };
+
+  const draw = () => {
+    for (const { chart, host } of charts) {
+      chart.destroy();
+      host.replaceChildren();
+    }
+    charts = [];
+    const within = (id, fn) => {
+      const host = document.getElementById(id);
+      if (host) fn(host);
+    };
+    within("chart-faults", drawFaults);
+    within("chart-latency", drawLatency);
+    within("chart-rate", drawRate);
+    data.partitions.forEach((part, i) => {
+      drawLanes(document.querySelector(`[data-lanes="${i}"]`), part, { ...runScale }, "run");
+      drawLines(document.querySelector(`[data-lines="${i}"]`), part, { ...runScale }, "run");
+    });
+    data.windows.forEach((w, i) => {
+      const part = data.partitions[w.partition];
+      const lanes = document.querySelector(`[data-window-lanes="${i}"]`), lines = document.querySelector(`[data-window-lines="${i}"]`);
+      if (!part || !lanes) return;
+      drawLanes(lanes, part, fixed(w.from, w.to), "window" + i, w.moments);
+      drawLines(lines, part, fixed(w.from, w.to), "window" + i, w.moments);
+    });
+  };
+  draw();
+  dark.addEventListener("change", draw);
+  let resizing;
+  addEventListener("resize", () => {
+    clearTimeout(resizing);
+    resizing = setTimeout(() => charts.forEach(({ chart, host }) => chart.setSize({ width: Math.max(host.clientWidth, 280), height: chart.height })), 120);
+  });
+
+  // The replay line: selected in the page, and on the clipboard where the browser lets it.
+  const copy = document.getElementById("copy");
+  if (copy) {
+    copy.addEventListener("click", async () => {
+      const code = document.getElementById("replay-line");
+      getSelection().selectAllChildren(code);
+      let done = false;
+      try {
+        await navigator.clipboard.writeText(code.textContent);
+        done = true;
+      } catch {
+        done = document.execCommand("copy");
+      }
+      copy.textContent = done ? "Copied" : "Selected";
+      setTimeout(() => { copy.textContent = "Copy"; }, 2000);
+    });
+  }
+
+  // The table of operations: filtered here, shown a page at a time.
+  const table = document.querySelector("#ops tbody");
+  if (table) {
+    const ops = data.ops, pageSize = 200;
+    const kindWords = ["send", "poll", "seek"], outcomeWords = ["pending", "ok", "failed", "unknown"];
+    const field = (id) => document.getElementById("ops-" + id);
+    let matching = [], shown = 0;
+    const dash = (n) => (n < 0 ? "–" : String(n));
+    const errorOf = (i) => (ops.error[i] < 0 ? "" : ops.errors[ops.error[i]]);
+    const partitionOf = (i) => (ops.partition[i] < 0 ? "" : ops.partitions[ops.partition[i]]);
+    const row = (i) => {
+      const tr = make("tr");
+      tr.id = "op-" + ops.id[i];
+      const outcome = outcomeWords[ops.outcome[i]] || String(ops.outcome[i]);
+      const badge = make("span", outcome, "outcome " + outcome), cell = make("td");
+      cell.append(badge);
+      tr.append(make("td", String(ops.id[i]), "num"), make("td", String(ops.process[i]), "num"), make("td", kindWords[ops.kind[i]] || String(ops.kind[i])), cell,
+        make("td", partitionOf(i)), make("td", dash(ops.offset[i]), "num"), make("td", dash(ops.broker[i]), "num"), make("td", dash(ops.epoch[i]), "num"),
+        make("td", (ops.invoke[i] / 1000).toFixed(3), "num"), make("td", ops.took[i] === null ? "–" : ops.took[i].toFixed(1), "num"),
+        make("td", [ops.text[i], errorOf(i)].filter(Boolean).join(" · ")));
+      return tr;
+    };
+    const more = () => {
+      table.append(...matching.slice(shown, shown + pageSize).map(row));
+      shown = Math.min(shown + pageSize, matching.length);
+      field("more").hidden = shown === matching.length;
+      field("count").textContent = `${shown.toLocaleString("en")} of ${matching.length.toLocaleString("en")} matching`;
+    };
+    const filter = () => {
+      const text = field("text").value.trim().toLowerCase(), kind = field("kind").value, outcome = field("outcome").value, process = field("process").value;
+      const holds = (i) => [ops.text[i], errorOf(i), partitionOf(i)].some((s) => s.toLowerCase().includes(text)) || String(ops.id[i]) === text || String(ops.offset[i]) === text;
+      matching = [];
+      for (let i = 0; i < ops.id.length; i++) {
+        if (kind !== "" && ops.kind[i] !== +kind || outcome !== "" && ops.outcome[i] !== +outcome || process !== "" && ops.process[i] !== +process) continue;
+        if (text === "" || holds(i)) matching.push(i);
+      }
+      shown = 0;
+      table.replaceChildren();
+      more();
+    };
+    field("filter").addEventListener("input", filter);
+    field("filter").addEventListener("submit", (e) => e.preventDefault());
+    field("more").addEventListener("click", more);
+    filter();
+    // A link to #op-N shows that operation.
+    const follow = () => {
+      const id = /^#op-(\d+)$/.exec(location.hash);
+      if (!id) return;
+      for (const name of ["kind", "outcome", "process"]) field(name).value = "";
+      field("text").value = id[1];
+      filter();
+      document.getElementById("operations").scrollIntoView();
+    };
+    addEventListener("hashchange", follow);
+    follow();
+  }
+})();

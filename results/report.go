@@ -1,0 +1,58 @@
+package results
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+
+	"tidemark/history"
+)
+
+//go:embed page/report.html page/report.css page/report.js uplot/uplot.js uplot/uplot.css
+var assets embed.FS
+
+// The page's own code. Everything else in the page goes through html/template's contextual escaping.
+var (
+	scriptText = asset("uplot/uplot.js") + "\n" + asset("page/report.js")
+	styleText  = asset("uplot/uplot.css") + "\n" + asset("page/report.css")
+
+	reportTemplate = template.Must(template.New("report.html").Parse(asset("page/report.html")))
+)
+
+func asset(name string) string {
+	text, err := assets.ReadFile(name)
+	if err != nil {
+		panic(err) // embedded at build time
+	}
+	return string(text)
+}
+
+// policy lets the browser run the page's one script and nothing else, and load nothing: should a value of the run ever slip
+// through the escaping, it stays text.
+var policy = fmt.Sprintf("default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; script-src %s; style-src 'unsafe-inline'",
+	fingerprint(scriptText))
+
+func fingerprint(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// WriteReport writes the page of a run: one file that needs nothing else. h may be nil or empty, and the verdict any.
+func WriteReport(w io.Writer, o Outcome, h *history.History) error {
+	if h == nil {
+		h = &history.History{}
+	}
+	err := reportTemplate.Execute(w, struct {
+		page
+		Policy string
+		Style  template.CSS
+		Script template.JS
+	}{newPage(o, h), policy, template.CSS(styleText), template.JS(scriptText)})
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package results
+
+import (
+	"flag"
+	"image/png"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+var (
+	screenshotOf = flag.String("screenshot-of", "", "run directory whose report TestScreenshot takes a picture of; a made-up run if empty")
+	screenshotTo = flag.String("screenshot-to", "", "where TestScreenshot puts the picture; thrown away if empty")
+	scheme       = flag.String("scheme", "light", "colour scheme of the picture, light or dark")
+	wholePage    = flag.Bool("whole-page", false, "take the picture of the whole page")
+)
+
+// TestScreenshot takes the picture that the README shows, see `make screenshot`.
+func TestScreenshot(t *testing.T) {
+	report, to := filepath.Join(*screenshotOf, reportFile), *screenshotTo
+	if *screenshotOf == "" {
+		d := finished(t)
+		report = d.ReportPath()
+	}
+	if to == "" {
+		to = filepath.Join(t.TempDir(), "report.png")
+	}
+	b := openBrowser(t, *scheme)
+	b.do(t, chromedp.Navigate("file://"+report))
+	height := int64(1500)
+	if *wholePage {
+		height = 0
+	}
+	b.picture(t, to, height)
+	f, err := os.Open(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close() //nolint:errcheck // only read
+	img, err := png.Decode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	colours := map[[3]uint32]bool{}
+	for y := 0; y < img.Bounds().Dy(); y += 5 {
+		for x := 0; x < img.Bounds().Dx(); x += 5 {
+			r, g, b, _ := img.At(x, y).RGBA()
+			colours[[3]uint32{r, g, b}] = true
+		}
+	}
+	if len(colours) < 20 {
+		t.Errorf("the picture has %d colours, expected a page that is not blank", len(colours))
+	}
+}
+
+// finished makes a run directory with the report of a made-up invalid run.
+func finished(t *testing.T) Dir {
+	t.Helper()
+	o, h := invalidRun()
+	d, err := Create(t.TempDir(), o.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Finish(o, h); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}

@@ -1,0 +1,133 @@
+package results
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark/checker"
+	"tidemark/history"
+)
+
+// findingView is a finding as the page shows it: told, then as fields, then step by step.
+type findingView struct {
+	Number    int
+	Class     string
+	Severity  string
+	Where     string
+	More      int // further ones of the class that this one stands for
+	Text      string
+	Fields    []fact
+	Steps     []stepView
+	StepsLeft int
+	Ops       []int64
+	OpsLeft   int
+	Signature string
+}
+
+// stepView is a protocol step in words.
+type stepView struct {
+	At    string
+	Kind  string
+	Where string
+	Text  string
+}
+
+const (
+	witnessStepsMax = 60
+	witnessOpsMax   = 20
+	removalsMax     = 20
+)
+
+func findingViews(findings []checker.Finding) (views []findingView, left int) {
+	for i, f := range findings[:min(len(findings), findingsMax)] {
+		view := findingView{
+			Number:    i + 1,
+			Class:     clip(string(f.Class), 80),
+			Severity:  severityWord(f.Severity),
+			Where:     whereWord(f.Partition, f.Offset),
+			More:      max(f.Count-1, 0),
+			Text:      clip(f.Text, textRunesMax),
+			Fields:    witnessFields(f),
+			Ops:       f.Ops[:min(len(f.Ops), witnessOpsMax)],
+			Signature: clip(f.Signature, textRunesMax),
+		}
+		view.OpsLeft = len(f.Ops) - len(view.Ops)
+		steps := f.Witness.Steps
+		for _, s := range steps[:min(len(steps), witnessStepsMax)] {
+			view.Steps = append(view.Steps, viewStep(s))
+		}
+		view.StepsLeft = len(steps) - len(view.Steps)
+		views = append(views, view)
+	}
+	return views, len(findings) - len(views)
+}
+
+func severityWord(s checker.Severity) string {
+	switch s {
+	case checker.Violation, checker.Allowed:
+		return string(s)
+	default:
+		return string(checker.Info)
+	}
+}
+
+func whereWord(p history.Partition, o history.Offset) string {
+	var words []string
+	if p.Topic != "" {
+		words = append(words, clip(p.String(), 120))
+	}
+	if o >= 0 {
+		words = append(words, "offset "+offsetWord(o))
+	}
+	return strings.Join(words, ", ")
+}
+
+func viewStep(s history.Step) stepView {
+	where := ""
+	if s.Partition.Topic != "" {
+		where = clip(s.Partition.String(), 80)
+	}
+	return stepView{At: at(s.Time), Kind: clip(string(s.Kind), 30), Where: where, Text: stepWord(s)}
+}
+
+// witnessFields lists what the witness knows. Of a finding without a message (not settled, say) little is left.
+func witnessFields(f checker.Finding) []fact {
+	w := f.Witness
+	var fields []fact
+	add := func(known bool, name, value string) {
+		if known {
+			fields = append(fields, fact{name, value})
+		}
+	}
+	told := w.Value != ""
+	add(told, "Message", clip(w.Value, 400))
+	add(f.Partition.Topic != "", "Partition", clip(f.Partition.String(), 120))
+	add(w.Offset > 0 || told && w.Offset == 0, "Offset", offsetWord(w.Offset))
+	add(told, "Producer", "process "+strconv.Itoa(int(w.Producer)))
+	add(told, "Acknowledged", atNanos(w.Acked))
+	add(told && w.Acked >= 0, "Acknowledged by", fmt.Sprintf("%s in epoch %s", brokerWord(w.AckedBy), epochWord(w.AckEpoch)))
+	add(told && w.Acked >= 0, "In-sync replicas then", brokersWord(w.ISR))
+	add(told && w.Acked >= 0, "Replicas that held it then", brokersWord(w.HeldBy))
+	for _, r := range w.RemovedBy[:min(len(w.RemovedBy), removalsMax)] {
+		add(true, "Not on "+brokerWord(r.Broker), removalWord(r))
+	}
+	add(len(w.RemovedBy) > removalsMax, "Not on further replicas", strconv.Itoa(len(w.RemovedBy)-removalsMax))
+	add(w.Replaced != "", "At its offset now", clip(w.Replaced, 400))
+	return fields
+}
+
+func removalWord(r checker.Removal) string {
+	text := clip(r.How, 120)
+	if r.From >= 0 && r.To >= 0 && r.From != r.To {
+		text += fmt.Sprintf(", log %s → %s", offsetWord(r.From), offsetWord(r.To))
+	}
+	if r.Time > 0 {
+		text += " at " + at(time.Duration(r.Time))
+	}
+	if r.Leader >= 0 && r.Time > 0 {
+		text += fmt.Sprintf(", following %s in epoch %s", brokerWord(r.Leader), epochWord(r.Epoch))
+	}
+	return text
+}
