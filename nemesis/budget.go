@@ -64,7 +64,6 @@ func (u *Unclean) Down(s history.ClusterState, b history.BrokerID, lost bool) {
 			lost:  lost || u.marks[key].lost,
 			down:  true,
 			epoch: p.Epoch,
-			out:   !slices.Contains(p.ISR, b),
 		}
 	}
 }

@@ -16,7 +16,8 @@ type drift struct {
 	set []history.BrokerID // those whose rate is wrong
 }
 
-// The pause between the two readings that give a clock's rate, and by what share of the intended error the rate may be off.
+// The pause between the two readings that give a clock's rate, a quarter of the fault at most, and by what share of the intended
+// error the rate may be off.
 const (
 	readingPause = time.Second
 	rateWithin   = 0.25
@@ -59,7 +60,11 @@ func (d *drift) measure(want float64) (string, error) {
 		}
 		begin[i] = d.Env.Now()
 	}
-	d.Env.Sleep(shorter(d.line.For, readingPause))
+	pause := readingPause
+	if d.line.For > 0 {
+		pause = min(pause, max(d.line.For/4, time.Millisecond))
+	}
+	d.Env.Sleep(pause)
 	var rates []string
 	for i, b := range targets {
 		second, err := d.Cluster.ProbeClock(b)

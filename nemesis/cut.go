@@ -114,13 +114,15 @@ func (x *run) pass(links []link, timeout time.Duration) error {
 func (c *cut) undo() error {
 	c.run.links.lock()
 	defer c.run.links.unlock()
-	for len(c.done) > 0 {
-		l := c.done[len(c.done)-1]
+	var errs []error
+	var left []link
+	for _, l := range c.done {
 		last := false
 		c.locked(func() { last = c.cuts[l] == 1 })
 		if last {
 			if err := c.Cluster.Heal(l.from, l.to); err != nil {
-				return fmt.Errorf("heal %v: %w", l, err)
+				errs, left = append(errs, fmt.Errorf("heal %v: %w", l, err)), append(left, l)
+				continue
 			}
 		}
 		c.locked(func() {
@@ -128,9 +130,9 @@ func (c *cut) undo() error {
 				delete(c.cuts, l)
 			}
 		})
-		c.done = c.done[:len(c.done)-1]
 	}
-	return nil
+	c.done = left
+	return errors.Join(errs...)
 }
 
 // verify probes the links that no other fault still cuts and whose ends are up; the end of the run probes all.

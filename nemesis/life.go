@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
-	"time"
 
 	"tidemark/history"
 	"tidemark/world"
@@ -34,7 +32,7 @@ type life struct {
 	line   Line
 	event  history.FaultEvent // the next event, but for its phase and detail
 	rnd    *rand.Rand
-	action action // nil until the trigger has come, and when the fault was refused
+	action action // nil until it is allowed
 	ended  bool   // verified undone
 	undone bool   // recorded as undone
 }
@@ -61,18 +59,18 @@ func (f *life) live() {
 		f.record(history.FaultRefused, why)
 		return
 	}
-	s, err := f.prepare()
+	s, a, err := f.prepare()
 	f.record(history.FaultRequested, "")
 	if err != nil {
 		f.record(history.FaultRefused, err.Error())
 		return
 	}
 	f.Record.State(s)
-	if why := f.action.claim(s); why != "" {
+	if why := a.claim(s); why != "" {
 		f.record(history.FaultRefused, why)
-		f.action = nil
 		return
 	}
+	f.action = a
 	f.locked(func() { f.inForce++ })
 	failed := f.act()
 	f.locked(func() { f.inForce-- })
@@ -87,26 +85,26 @@ func (f *life) live() {
 }
 
 // prepare resolves the line's roles and makes its action.
-func (f *life) prepare() (history.ClusterState, error) {
+func (f *life) prepare() (s history.ClusterState, a action, err error) {
 	s, held := f.observe()
 	sc := &scene{brokers: f.brokers, state: s, held: held, rnd: f.rnd}
+	var links []link
 	if f.line.Fault.Kind == world.CanPartition {
-		targets, links, err := sc.cut(f.line.Fault)
-		f.event.Targets = targets
-		f.action = &cut{life: f, links: links}
-		return s, err
+		f.event.Targets, links, err = sc.cut(f.line.Fault)
+	} else {
+		f.event.Targets, err = sc.targets(f.line.Fault)
 	}
-	targets, err := sc.targets(f.line.Fault)
-	f.event.Targets = slices.Clone(targets)
 	switch f.line.Fault.Kind {
+	case world.CanPartition:
+		a = &cut{life: f, links: links}
 	case world.CanElect:
-		f.action = &election{life: f}
+		a = &election{life: f}
 	case world.CanClock:
-		f.action = &drift{life: f}
+		a = &drift{life: f}
 	default:
-		f.action = &outage{life: f}
+		a = &outage{life: f}
 	}
-	return s, err
+	return s, a, err
 }
 
 // act applies the fault, looks whether it is in force, and lets it last.
@@ -172,12 +170,4 @@ func (f *life) finish() error {
 		return nil
 	}
 	return f.settle()
-}
-
-// shorter is the pause between two readings within a fault of the given length.
-func shorter(length, most time.Duration) time.Duration {
-	if length > 0 {
-		most = min(most, length/3)
-	}
-	return most
 }

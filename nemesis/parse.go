@@ -150,11 +150,10 @@ func (w *words) fault() (f Fault, err error) {
 		f.Targets, err = w.targets(many)
 	case world.CanElect:
 		w.next++
-		t, err := w.target(one)
-		if err != nil {
+		f.Targets = make([]Target, 1)
+		if f.Targets[0], err = w.target(one); err != nil {
 			return f, err
 		}
-		f.Targets = []Target{t}
 		if err = w.want("on"); err != nil {
 			return f, err
 		}
@@ -220,6 +219,7 @@ var (
 	many = accept{sets: true}
 )
 
+// String lists what is accepted, for an error.
 func (a accept) String() string {
 	s := "broker N, leader(P), follower(P)"
 	if a.numbers {
@@ -228,14 +228,13 @@ func (a accept) String() string {
 	if a.sets {
 		s += ", isr(P), osr(P)"
 	}
-	s += ", controller, random"
-	if a.rest {
-		s += ", rest"
+	switch {
+	case a.shapes:
+		return s + ", controller, random, rest, ring or bridge X"
+	case a.rest:
+		return s + ", controller, random or rest"
 	}
-	if a.shapes {
-		s += ", ring, bridge X"
-	}
-	return s
+	return s + ", controller or random"
 }
 
 // targets reads one target or several with commas between them. The rest stands alone.
@@ -257,9 +256,11 @@ func (w *words) targets(a accept) ([]Target, error) {
 // target reads one target.
 func (w *words) target(a accept) (t Target, err error) {
 	word := w.peek()
-	if role, part, ok := call(word); ok {
+	if role, part, ok := call(word); role != "" {
 		t.Partition = part
 		switch {
+		case !ok:
+			return t, w.expected("a role of " + expectTopic)
 		case role == "leader":
 			t.Role = Leader
 		case role == "follower":
@@ -342,11 +343,14 @@ func (w *words) broker(expect string) (history.BrokerID, error) {
 	return history.BrokerID(n), nil
 }
 
-// call takes role(topic/index) apart.
+// call takes role(topic/index) apart; role is empty if there is no parenthesis, and ok if the partition is one.
 func call(word string) (role string, p history.Partition, ok bool) {
 	role, rest, ok := strings.Cut(word, "(")
-	if !ok || !strings.HasSuffix(rest, ")") {
+	if !ok {
 		return "", p, false
+	}
+	if !strings.HasSuffix(rest, ")") {
+		return role, p, false
 	}
 	p, ok = partition(strings.TrimSuffix(rest, ")"))
 	return role, p, ok

@@ -16,7 +16,7 @@ type outage struct {
 	done []history.BrokerID // those that were reached
 }
 
-func (o *outage) pauses() bool { return o.line.Fault.Kind == world.CanPause }
+func (o *outage) is(kind world.Ability) bool { return o.line.Fault.Kind == kind }
 
 // claim refuses brokers that are down already and what is outside the budget. A replica counts as unclean from here on, so that
 // two faults at once cannot both be allowed.
@@ -27,9 +27,10 @@ func (o *outage) claim(s history.ClusterState) (why string) {
 			return fmt.Sprintf("broker %d is %s already", b, state)
 		}
 	}
-	lost := o.line.Fault.Kind == world.CanPowerFail
+	o.strays(s)
+	lost, unclean := o.is(world.CanPowerFail), o.is(world.CanPowerFail) || o.is(world.CanKill)
 	o.locked(func() {
-		if !o.pauses() {
+		if unclean {
 			why = o.Budget.Refuse(s, &o.unclean, targets, lost)
 		}
 		if why != "" {
@@ -39,7 +40,7 @@ func (o *outage) claim(s history.ClusterState) (why string) {
 			why = fmt.Sprintf("brokers %s are down by another fault", brokers(taken))
 			return
 		}
-		if o.line.Fault.Kind == world.CanKill || lost {
+		if unclean {
 			for _, b := range targets {
 				o.unclean.Down(s, b, lost)
 			}
@@ -47,6 +48,18 @@ func (o *outage) claim(s history.ClusterState) (why string) {
 	})
 	o.changed.Notify()
 	return why
+}
+
+// strays finds brokers that died without a fault's doing: a failed write stops a broker and counts as a power failure.
+func (x *run) strays(s history.ClusterState) {
+	for _, b := range x.brokers {
+		gone := x.Cluster.ProbeProcess(b) == world.ProcessGone
+		x.locked(func() {
+			if _, held := x.process[b]; gone && !held {
+				x.unclean.Down(s, b, true)
+			}
+		})
+	}
 }
 
 func (o *outage) apply() (string, error) {
@@ -104,7 +117,7 @@ func (o *outage) stop(b history.BrokerID) (detail string, err error) {
 
 func (o *outage) probe() (string, error) {
 	want := world.ProcessGone
-	if o.pauses() {
+	if o.is(world.CanPause) {
 		want = world.ProcessPaused
 	}
 	for _, b := range o.done {

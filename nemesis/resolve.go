@@ -64,7 +64,7 @@ func (s *scene) target(t Target) ([]history.BrokerID, error) {
 	}
 	switch t.Role {
 	case ISR:
-		return p.ISR, nil
+		return slices.Clone(p.ISR), nil
 	case OSR:
 		return s.replicas(p, func(b history.BrokerID) bool { return !slices.Contains(p.ISR, b) }), nil
 	}
@@ -94,7 +94,7 @@ func (s *scene) draw(from []history.BrokerID, what string) ([]history.BrokerID, 
 		return nil, fmt.Errorf("%s: all of them are down now", what)
 	}
 	i := s.rnd.IntN(len(from))
-	return from[i : i+1], nil
+	return from[i : i+1 : i+1], nil
 }
 
 // elect resolves the target of a clean election; a follower is drawn from the ISR, as no other can be elected cleanly.

@@ -3,7 +3,6 @@ package nemesis
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -227,5 +226,5 @@ func claim(table map[history.BrokerID]int, line int, bs []history.BrokerID) (tak
 			table[b] = line
 		}
 	}
-	return slices.Clip(taken)
+	return taken
 }

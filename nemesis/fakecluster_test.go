@@ -1,0 +1,357 @@
+package nemesis
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"tidemark/history"
+	"tidemark/world"
+)
+
+// fakeCluster is a crude model of a cluster: sessions of 3 s, a lag limit of 2 s, and a controller that the lowest broker of a
+// majority is. It moves on whenever somebody looks, in steps of 100 ms.
+type fakeCluster struct {
+	env   world.Env
+	mu    sync.Mutex
+	at    time.Duration // how far it has moved
+	node  map[history.BrokerID]*fakeNode
+	ids   []history.BrokerID
+	cuts  map[link]bool
+	parts []*fakePartition
+
+	broken map[string]bool // calls that return an error, by name, such as "Kill"
+	deaf   map[string]bool // calls that return nil and do nothing
+	up     time.Duration   // in which orders/0 could acknowledge writes
+	change int             // ISR and leader changes
+}
+
+type fakeNode struct {
+	state   world.ProcessState
+	rate    float64
+	origin  time.Duration // clock's reading at since
+	since   time.Duration
+	absent  time.Duration // how long it has not reached the controller
+	behind  time.Duration // how long it has not reached the leader
+	caught  time.Duration // how long it has followed
+	boots   int
+	reborn  bool // restarted, the controller does not know it yet
+	serving time.Duration
+}
+
+type fakePartition struct {
+	name     history.Partition
+	replicas []history.BrokerID
+	isr      []history.BrokerID
+	leader   history.BrokerID
+	epoch    history.Epoch
+}
+
+const (
+	fakeStep    = 100 * time.Millisecond
+	fakeSession = 3 * time.Second
+	fakeLag     = 2 * time.Second
+	fakeJoin    = 500 * time.Millisecond
+	fakeMinISR  = 2
+)
+
+func newFakeCluster(env world.Env, brokers int, parts ...history.Partition) *fakeCluster {
+	c := &fakeCluster{env: env, node: make(map[history.BrokerID]*fakeNode), cuts: make(map[link]bool), broken: make(map[string]bool), deaf: make(map[string]bool)}
+	for i := range brokers {
+		b := history.BrokerID(i + 1)
+		c.ids = append(c.ids, b)
+		c.node[b] = &fakeNode{state: world.ProcessRunning, rate: 1}
+	}
+	for i, p := range parts {
+		var rs []history.BrokerID
+		for j := range min(3, brokers) {
+			rs = append(rs, c.ids[(i+j)%brokers])
+		}
+		c.parts = append(c.parts, &fakePartition{name: p, replicas: rs, isr: slices.Clone(rs), leader: rs[0], epoch: 1})
+	}
+	return c
+}
+
+func (c *fakeCluster) runs(b history.BrokerID) bool { return c.node[b].state == world.ProcessRunning }
+
+func (c *fakeCluster) linked(a, b history.BrokerID) bool {
+	return a == b || c.runs(a) && c.runs(b) && !c.cuts[link{a, b}] && !c.cuts[link{b, a}]
+}
+
+func (c *fakeCluster) controller() history.BrokerID {
+	for _, a := range c.ids {
+		n := 0
+		for _, b := range c.ids {
+			if c.runs(a) && c.linked(a, b) && c.runs(b) {
+				n++
+			}
+		}
+		if 2*n > len(c.ids) {
+			return a
+		}
+	}
+	return history.NoBroker
+}
+
+// move lets the model catch up with time. The lock is held.
+func (c *fakeCluster) move() {
+	for now := c.env.Now(); c.at+fakeStep <= now; c.at += fakeStep {
+		c.step()
+	}
+}
+
+func (c *fakeCluster) step() {
+	q := c.controller()
+	for _, b := range c.ids {
+		n := c.node[b]
+		heard := q != history.NoBroker && c.runs(b) && c.linked(q, b)
+		slow := n.rate < 0.5*500/3000*2 // its heartbeats come less often than the session lasts
+		fast := q != history.NoBroker && c.node[q].rate > 6
+		n.absent += fakeStep
+		if heard && !slow && !fast {
+			n.absent = 0
+		}
+	}
+	if q == history.NoBroker {
+		return
+	}
+	for _, p := range c.parts {
+		c.partition(p)
+	}
+	for _, b := range c.ids {
+		if c.node[b].absent == 0 {
+			c.node[b].reborn = false
+		}
+	}
+	p := c.parts[0]
+	synced := p.leader != history.NoBroker && c.runs(p.leader) && len(p.isr) >= fakeMinISR
+	for _, b := range p.isr {
+		synced = synced && c.linked(b, p.leader) && c.runs(b)
+	}
+	if synced {
+		c.up += fakeStep
+	}
+}
+
+func (c *fakeCluster) partition(p *fakePartition) {
+	for _, b := range p.replicas {
+		n := c.node[b]
+		fenced := n.absent >= fakeSession || n.reborn && n.absent == 0
+		follows := p.leader != history.NoBroker && c.runs(b) && c.linked(b, p.leader)
+		n.behind, n.caught = n.behind+fakeStep, n.caught+fakeStep
+		if follows {
+			n.behind = 0
+		} else {
+			n.caught = 0
+		}
+		in := slices.Contains(p.isr, b)
+		leaderLives := p.leader != history.NoBroker && c.node[p.leader].absent < fakeSession
+		switch {
+		case in && fenced && len(p.isr) > 1, in && b != p.leader && n.behind >= fakeLag && leaderLives && c.node[p.leader].absent == 0:
+			p.isr = slices.DeleteFunc(p.isr, func(o history.BrokerID) bool { return o == b })
+			c.change++
+		case !in && !fenced && n.caught >= fakeJoin && n.absent == 0:
+			p.isr = append(p.isr, b)
+			slices.Sort(p.isr)
+			c.change++
+		}
+	}
+	lead := p.leader
+	if lead != history.NoBroker && (!slices.Contains(p.isr, lead) || c.node[lead].absent >= fakeSession) {
+		p.leader = history.NoBroker
+	}
+	for _, b := range p.isr {
+		if p.leader == history.NoBroker && c.node[b].absent == 0 {
+			p.leader = b
+			if b != lead || c.node[b].reborn {
+				p.epoch++
+				c.change++
+			}
+		}
+	}
+}
+
+// call guards and moves the model; ok is false when the call shall do nothing.
+func (c *fakeCluster) call(name string) (ok bool, err error) {
+	c.move()
+	if c.broken[name] {
+		return false, errors.New(name + " is broken")
+	}
+	return !c.deaf[name], nil
+}
+
+func (c *fakeCluster) Brokers() []history.BrokerID { return slices.Clone(c.ids) }
+
+var everything = []world.Ability{world.CanPartition, world.CanKill, world.CanPause, world.CanPowerFail, world.CanStop, world.CanElect, world.CanClock}
+
+func (c *fakeCluster) Abilities() []world.Ability { return everything }
+
+func (c *fakeCluster) Dial(string, history.BrokerID, time.Duration) (world.Conn, error) {
+	return nil, world.ErrRefused
+}
+
+func (c *fakeCluster) Cut(from, to history.BrokerID) error  { return c.setCut("Cut", from, to, true) }
+func (c *fakeCluster) Heal(from, to history.BrokerID) error { return c.setCut("Heal", from, to, false) }
+
+func (c *fakeCluster) setCut(name string, from, to history.BrokerID, on bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ok, err := c.call(name)
+	if ok && c.cuts[link{from, to}] == on {
+		return fmt.Errorf("%s %d->%d: it is so already", name, from, to)
+	}
+	if ok {
+		c.cuts[link{from, to}] = on
+	}
+	return err
+}
+
+func (c *fakeCluster) become(name string, b history.BrokerID, from []world.ProcessState, to world.ProcessState) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ok, err := c.call(name)
+	if ok && !slices.Contains(from, c.node[b].state) {
+		return fmt.Errorf("%s broker %d: it is %s", name, b, c.node[b].state)
+	}
+	if ok {
+		c.node[b].state = to
+	}
+	return err
+}
+
+func (c *fakeCluster) Kill(b history.BrokerID) error {
+	return c.become("Kill", b, []world.ProcessState{world.ProcessRunning, world.ProcessPaused}, world.ProcessGone)
+}
+
+func (c *fakeCluster) PowerFail(b history.BrokerID) (string, error) {
+	err := c.become("PowerFail", b, []world.ProcessState{world.ProcessRunning, world.ProcessPaused}, world.ProcessGone)
+	return "lost 3 of 8 unsynced pages", err
+}
+
+func (c *fakeCluster) Stop(b history.BrokerID, timeout time.Duration) error {
+	if c.broken["Stop"] {
+		c.env.Sleep(timeout)
+		return fmt.Errorf("broker %d did not stop in %v", b, timeout)
+	}
+	if err := c.become("Stop", b, []world.ProcessState{world.ProcessRunning}, world.ProcessGone); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.parts {
+		if slices.Contains(p.isr, b) && len(p.isr) > 1 {
+			p.isr = slices.DeleteFunc(p.isr, func(o history.BrokerID) bool { return o == b })
+			c.change++
+		}
+	}
+	return nil
+}
+
+func (c *fakeCluster) Start(b history.BrokerID) error {
+	err := c.become("Start", b, []world.ProcessState{world.ProcessGone}, world.ProcessRunning)
+	if err == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.node[b].boots++
+		c.node[b].reborn = true
+		c.node[b].serving = c.env.Now() + 200*time.Millisecond
+	}
+	return err
+}
+
+func (c *fakeCluster) Pause(b history.BrokerID) error {
+	return c.become("Pause", b, []world.ProcessState{world.ProcessRunning}, world.ProcessPaused)
+}
+
+func (c *fakeCluster) Resume(b history.BrokerID) error {
+	return c.become("Resume", b, []world.ProcessState{world.ProcessPaused}, world.ProcessRunning)
+}
+
+func (c *fakeCluster) SetClock(b history.BrokerID, rate float64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ok, err := c.call("SetClock")
+	if ok {
+		n := c.node[b]
+		n.origin, n.since, n.rate = c.clock(n), c.env.Now(), rate
+	}
+	return err
+}
+
+func (c *fakeCluster) clock(n *fakeNode) time.Duration {
+	return n.origin + time.Duration(float64(c.env.Now()-n.since)*n.rate)
+}
+
+func (c *fakeCluster) Elect(p history.Partition, b history.BrokerID, _ time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ok, err := c.call("Elect")
+	for _, s := range c.parts {
+		if ok && s.name == p && slices.Contains(s.isr, b) {
+			s.leader = b
+			s.epoch++
+			c.change++
+		}
+	}
+	return err
+}
+
+func (c *fakeCluster) ProbeLink(from, to history.BrokerID, timeout time.Duration) bool {
+	c.mu.Lock()
+	c.move()
+	passes := c.runs(from) && c.runs(to) && !c.cuts[link{from, to}]
+	c.mu.Unlock()
+	if !passes {
+		c.env.Sleep(timeout)
+	}
+	return passes
+}
+
+func (c *fakeCluster) ProbeProcess(b history.BrokerID) world.ProcessState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.move()
+	return c.node[b].state
+}
+
+func (c *fakeCluster) ProbeServing(b history.BrokerID, timeout time.Duration) bool {
+	c.mu.Lock()
+	c.move()
+	wait := c.node[b].serving - c.env.Now()
+	runs := c.runs(b) && !c.broken["Serve"]
+	c.mu.Unlock()
+	if !runs {
+		wait = timeout
+	}
+	c.env.Sleep(min(wait, timeout))
+	return runs && wait < timeout
+}
+
+func (c *fakeCluster) ProbeClock(b history.BrokerID) (time.Duration, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.move()
+	if !c.runs(b) {
+		return 0, fmt.Errorf("broker %d is %s", b, c.node[b].state)
+	}
+	return c.clock(c.node[b]), nil
+}
+
+func (c *fakeCluster) Observe() history.ClusterState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.move()
+	s := history.ClusterState{Controller: c.controller()}
+	for _, p := range c.parts {
+		ps := history.PartitionState{Partition: p.name, Leader: p.leader, Epoch: p.epoch, ISR: slices.Clone(p.isr)}
+		for _, b := range p.replicas {
+			ps.Replicas = append(ps.Replicas, history.ReplicaState{Broker: b, Up: c.runs(b), Leads: p.leader == b, Epoch: p.epoch})
+		}
+		s.Partitions = append(s.Partitions, ps)
+	}
+	return s
+}
+
+func (c *fakeCluster) Dump(history.BrokerID) []history.Dump { return nil }
