@@ -1,0 +1,110 @@
+package sim
+
+import (
+	"time"
+
+	"tidemark/broker/disk"
+)
+
+// How long disk work takes.
+const (
+	syncMin     = 300 * time.Microsecond
+	syncMax     = 10 * time.Millisecond
+	syncSlowMax = 200 * time.Millisecond
+	syncSlow    = 0.005 // chance
+	diskWorkMin = 10 * time.Microsecond
+	diskWorkMax = 100 * time.Microsecond
+)
+
+// flushQueue carries out a broker's flushes one after another, step by step: a crash may fall between two steps, or into one.
+type flushQueue struct {
+	h       *host
+	queue   fifo[disk.Flush]
+	step    int   // under way, of the first flush
+	work    event // when the step under way is done
+	waiting bool  // a step was done while the process was paused
+	err     error // outcome of the first flush
+}
+
+func (q *flushQueue) add(f disk.Flush) {
+	q.queue.push(f)
+	if q.queue.len() == 1 {
+		q.begin()
+	}
+}
+
+// begin starts the next step of the first flush, or its report if there is none.
+func (q *flushQueue) begin() {
+	h := q.h
+	f := q.queue.first()
+	if q.step == len(f.Steps) || q.err != nil {
+		h.w.queue.schedule(&q.work, h.w.now)
+		return
+	}
+	s := &f.Steps[q.step]
+	latency := h.rnd.between(diskWorkMin, diskWorkMax)
+	if s.Op == disk.SyncFile || s.Op == disk.SyncDir {
+		// Skewed towards fast: the square of a uniform draw.
+		u := h.rnd.unit()
+		latency = syncMin + time.Duration(u*u*float64(syncMax-syncMin))
+		if h.rnd.chance(syncSlow) {
+			latency = h.rnd.between(syncMax, syncSlowMax)
+		}
+	}
+	if s.Op == disk.SyncFile {
+		h.drive.beginSync(s.Path)
+	}
+	h.w.queue.schedule(&q.work, h.w.now+latency)
+}
+
+// fire is the end of the step under way.
+func (q *flushQueue) fire() {
+	h := q.h
+	f := q.queue.first()
+	if q.step < len(f.Steps) && q.err == nil {
+		h.w.events++
+		s := &f.Steps[q.step]
+		q.err = h.drive.do(s)
+		q.step++
+		if h.w.note(noteFlush, h.id, uint64(f.ID), uint64(q.step), nil) {
+			text := "flush: " + s.String()
+			if q.err != nil {
+				text += ": " + q.err.Error()
+			}
+			h.w.tell(h.id, text)
+		}
+		if q.step < len(f.Steps) && q.err == nil {
+			if q.waiting = h.state == hostPaused; !q.waiting {
+				q.begin()
+			}
+			return
+		}
+	}
+	h.input(input{kind: inFlushed})
+}
+
+// report tells the node how its first flush ended, and goes on with the next.
+func (q *flushQueue) report() {
+	h := q.h
+	f, err := q.queue.pop(), q.err
+	q.step, q.err = 0, nil
+	if q.queue.len() > 0 {
+		q.begin()
+	}
+	h.node.Flushed(h.local(), f.ID, err)
+}
+
+// resume goes on after a pause.
+func (q *flushQueue) resume() {
+	if q.waiting {
+		q.waiting = false
+		q.begin()
+	}
+}
+
+// abort ends everything that is queued, as the end of a process does.
+func (q *flushQueue) abort() {
+	q.h.w.queue.cancel(&q.work)
+	q.h.drive.abortSync()
+	q.queue, q.step, q.waiting, q.err = fifo[disk.Flush]{}, 0, false, nil
+}

@@ -1,0 +1,104 @@
+package sim
+
+import (
+	"slices"
+
+	"tidemark/broker"
+	"tidemark/broker/kafka"
+	"tidemark/broker/metadata"
+	"tidemark/broker/replica"
+	"tidemark/history"
+)
+
+// isrVersion is the newest state of a partition whose ISR was recorded.
+type isrVersion struct {
+	epoch     kafka.Epoch
+	partition int32
+}
+
+// recordISR records a committed ISR once, though every member of the quorum reports it: that of the first to apply it.
+func (w *World) recordISR(h *host, c *broker.ISRChange) {
+	version := isrVersion{c.Epoch, 0}
+	if n, ok := h.node.(*broker.Node); ok {
+		if p, ok := n.Image().Partition(c.Partition); ok {
+			version.partition = p.PartitionEpoch
+		}
+	}
+	if last, ok := w.isr[c.Partition]; ok && (version.epoch < last.epoch || version.partition <= last.partition) {
+		return
+	}
+	w.isr[c.Partition] = version
+	w.opt.Record(history.Step{
+		Time: w.now, Kind: history.StepISR, Broker: h.id, Partition: partitionOf(c.Partition), Epoch: history.Epoch(c.Epoch),
+		Peer: history.BrokerID(c.Leader), From: history.UnknownOffset, To: history.UnknownOffset, ISR: brokersOf(c.ISR), Detail: c.Detail,
+	})
+}
+
+// Observe returns the cluster as it stands: the metadata of the node that is furthest in it, the active controller's if there
+// is one, and each replica as its own broker has it.
+func (w *World) Observe() history.ClusterState {
+	s := history.ClusterState{Controller: history.NoBroker}
+	var img *metadata.Image
+	for _, h := range w.hosts {
+		n, ok := h.node.(*broker.Node)
+		if !ok {
+			continue
+		}
+		if h.state == hostUp && n.IsActiveController() {
+			s.Controller = h.id
+		}
+		if img == nil || n.Image().Index > img.Index {
+			img = n.Image()
+		}
+	}
+	w.look()
+	if img == nil {
+		return s
+	}
+	for _, name := range img.TopicNames() {
+		for i := range img.Topics[name].Partitions {
+			p := &img.Topics[name].Partitions[i]
+			s.Partitions = append(s.Partitions, w.observe(history.Partition{Topic: name, Index: int32(i)}, p))
+		}
+	}
+	slices.SortFunc(s.Partitions, func(a, b history.PartitionState) int { return a.Partition.Compare(b.Partition) })
+	return s
+}
+
+// look updates what is known of every replica of every broker that runs.
+func (w *World) look() {
+	for _, h := range w.hosts {
+		n, ok := h.node.(*broker.Node)
+		if !ok || h.state != hostUp {
+			continue
+		}
+		n.EachReplica(func(p *replica.Partition) {
+			h.last[partitionOf(p.Name())] = history.ReplicaState{
+				Broker: h.id, Leads: p.Leads(), Epoch: history.Epoch(p.Epoch()), LEO: history.Offset(p.Log().End()),
+				HW: history.Offset(p.HW()), Start: history.Offset(p.Log().Start()),
+			}
+		})
+	}
+}
+
+func (w *World) observe(name history.Partition, p *metadata.Partition) history.PartitionState {
+	s := history.PartitionState{
+		Partition: name, Leader: history.BrokerID(p.Leader), Epoch: history.Epoch(p.LeaderEpoch), PartitionEpoch: p.PartitionEpoch,
+		ISR: brokersOf(p.ISR), ELR: brokersOf(p.ELR),
+	}
+	for _, id := range p.Replicas {
+		b := history.BrokerID(id)
+		r := history.ReplicaState{Broker: b, Epoch: -1, LEO: history.UnknownOffset, HW: history.UnknownOffset, Start: history.UnknownOffset}
+		if h, err := w.host(b); err == nil {
+			if known, ok := h.last[name]; ok {
+				r = known
+			}
+			r.Up = h.state == hostUp
+		}
+		s.Replicas = append(s.Replicas, r)
+	}
+	return s
+}
+
+// Dump reads every replica of a broker from its own files.
+func (w *World) Dump(b history.BrokerID) []history.Dump { return nil }

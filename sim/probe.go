@@ -1,0 +1,93 @@
+package sim
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tidemark/history"
+	"tidemark/world"
+)
+
+// ProbeLink sends a message from one broker's machine to the other's over the simulated network and reports whether it came
+// through within timeout: it must pass the same cuts as everything else in that direction, and needs no answer.
+func (w *World) ProbeLink(from, to history.BrokerID, timeout time.Duration) bool {
+	src, err := w.host(from)
+	if err != nil || !src.powered {
+		return false
+	}
+	dst, err := w.host(to)
+	if err != nil || src == dst {
+		return false
+	}
+	arrived := w.newSignal()
+	passed := false
+	name := fmt.Sprintf("probe %d>%d", from, to)
+	c := &conn{w: w, label: name, dst: dst, probe: func() {
+		passed = true
+		arrived.Notify()
+	}}
+	w.conns++
+	c.id = w.conns
+	c.out = pipe{c: c, from: src, to: dst, forward: true, rnd: newStream(w.opt.Seed, name, w.dials[name])}
+	c.out.arrival.h = &c.out
+	w.dials[name]++
+	c.out.send(segProbe, nil)
+	arrived.Until(func() bool { return passed }, timeout)
+	if w.note(noteProbe, from, uint64(to), 0, nil) {
+		w.tell(from, fmt.Sprintf("%s passed: %t", name, passed))
+	}
+	c.out.drop()
+	return passed
+}
+
+// ProbeProcess looks at a broker's process.
+func (w *World) ProbeProcess(b history.BrokerID) world.ProcessState {
+	h, err := w.host(b)
+	switch {
+	case err != nil || h.state == hostDown || h.state == hostBooting:
+		return world.ProcessGone
+	case h.state == hostPaused:
+		return world.ProcessPaused
+	default:
+		return world.ProcessRunning
+	}
+}
+
+// ProbeServing asks a broker for ApiVersions over a connection of its own: true when it answered within timeout.
+func (w *World) ProbeServing(b history.BrokerID, timeout time.Duration) bool {
+	deadline := after(w.now, timeout)
+	conn, err := w.Dial("probe", b, timeout)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	const correlation = 1
+	frame := binary.BigEndian.AppendUint16(nil, uint16(kmsg.ApiVersions))
+	frame = binary.BigEndian.AppendUint16(frame, 0) // version
+	frame = binary.BigEndian.AppendUint32(frame, correlation)
+	frame = binary.BigEndian.AppendUint16(frame, 0xffff) // no client id
+	if conn.Send(frame) != nil {
+		return false
+	}
+	answer, err := conn.Receive(deadline - w.now)
+	if err != nil || len(answer) < 4 || binary.BigEndian.Uint32(answer) != correlation {
+		return false
+	}
+	resp := kmsg.NewPtrApiVersionsResponse()
+	return resp.ReadFrom(answer[4:]) == nil && resp.ErrorCode == 0
+}
+
+// ProbeClock reads a broker's clock, which runs even while its process does not.
+func (w *World) ProbeClock(b history.BrokerID) (time.Duration, error) {
+	h, err := w.host(b)
+	if err != nil {
+		return 0, fmt.Errorf("clock: %w", err)
+	}
+	if !h.powered {
+		return 0, fmt.Errorf("clock of broker %d: it has no power", b)
+	}
+	return h.local(), nil
+}
