@@ -29,6 +29,8 @@ type Options struct {
 	Record func(history.Step)
 	// AfterEvent, if set, is called after every event, with the broker that it touched. It must only look.
 	AfterEvent func(now time.Duration, b history.BrokerID)
+	// EventHash, if set, is given the trace hash up to and including each event.
+	EventHash func(hash uint64)
 	// Trace, if set, is given every event as a line of text; it costs time.
 	Trace func(Event)
 	// Until ends the run with an error when virtual time passes it: the limit on everything that grows.

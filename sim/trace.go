@@ -61,6 +61,9 @@ func (w *World) note(kind noteKind, node history.BrokerID, a, b uint64, data []b
 		_, _ = w.digest.Write(data)
 	}
 	w.noted++
+	if w.opt.EventHash != nil {
+		w.opt.EventHash(w.digest.Sum64())
+	}
 	return w.opt.Trace != nil
 }
 
