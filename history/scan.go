@@ -84,7 +84,7 @@ func (s *scanner) more(end byte) bool {
 
 // end makes sure that nothing follows.
 func (s *scanner) end() {
-	if s.err == nil && s.peek() != 0 {
+	if s.peek(); s.err == nil && s.pos < len(s.b) {
 		s.fail("found %s, expected the line's end", s.found())
 	}
 }
