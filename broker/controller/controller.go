@@ -1,12 +1,20 @@
 // Package controller is one member of the controller quorum: the cluster's metadata in a raft log (what ZooKeeper did, KIP-500,
 // KIP-595), sessions and fencing (KIP-631), elections (KIP-966), all as pure decisions around etcd's raft.
+//
+// quorum.go and raftlog.go replicate the log. A decision (register.go, heartbeat.go, alter_partition.go, create_topics.go,
+// elect_leaders.go, reassign.go) is a function from what is known and a request to records and an answer; rules.go and
+// election.go hold the predicates that they are made of. This file ties the two together: the active controller decides on the
+// metadata as it will be once everything proposed is committed, and answers when that is so.
 package controller
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+	pb "go.etcd.io/raft/v3/raftpb"
 
 	"tidemark/broker/config"
 	"tidemark/broker/disk"
@@ -39,57 +47,308 @@ type Output struct {
 	Fatal    error // a disk error: the node must stop at once
 }
 
-// Step is an ISR or leader change that was committed, for people and witnesses.
+// Step is an ISR or leader change that was committed, for people and witnesses. The member that leads the quorum reports it
+// when it commits the change, with the one exception that the next leader may report what the last one did not live to.
 type Step struct {
-	Partition kafka.TopicPartition
-	Leader    kafka.BrokerID
-	Epoch     kafka.Epoch
-	ISR       []kafka.BrokerID
-	Unclean   bool
-	Detail    string // why: "broker 2 fenced", "alter partition by 1", ...
+	Partition      kafka.TopicPartition
+	Leader         kafka.BrokerID
+	Epoch          kafka.Epoch
+	PartitionEpoch int32 // of the change: tells a repeat
+	ISR            []kafka.BrokerID
+	Unclean        bool
+	Detail         string // why: "broker 2 fenced", "alter partition by 1", ...
 }
 
 // Controller is one node's member of the quorum: a voter if it is in controller.quorum.voters, else a learner that follows the
 // metadata.
-type Controller struct{}
+type Controller struct {
+	cfg   config.Config
+	rnd   *rand.Rand
+	q     *quorum
+	image *metadata.Image // what is committed and applied
+
+	// Of the active controller, nil otherwise.
+	next        *metadata.Image // image, and after it everything proposed
+	sessions    sessions
+	waiting     []waitingReply // by index
+	rebalanceAt time.Duration
+
+	recovered uint64 // the commit index found on the disk: changes up to it were reported by an earlier incarnation
+	replies   []Reply
+	changed   []kafka.TopicPartition
+	steps     []Step
+	now       time.Duration // of the input under way
+}
+
+// waitingReply is an answer that may leave once the entry at index is applied.
+type waitingReply struct {
+	index  int64
+	token  Token
+	req    kmsg.Request
+	answer kmsg.Response
+}
 
 // Open recovers the member from its disk: raft log, term and vote. rnd draws election timeouts and topic ids.
 func Open(cfg config.Config, fs disk.FS, now time.Duration, rnd *rand.Rand) (*Controller, error) {
-	panic("not built")
+	c := &Controller{cfg: cfg, rnd: rnd, image: metadata.New(), now: now}
+	q, err := openQuorum(cfg, fs, now, rnd)
+	if err != nil {
+		return nil, err
+	}
+	q.apply, q.moved = c.apply, c.moved
+	c.q, c.recovered = q, q.log.state.GetCommit()
+	q.drain(now)
+	return c, q.out.fatal
 }
 
 // Step takes a raft message from another member; garbage is an error and changes nothing.
-func (c *Controller) Step(now time.Duration, data []byte) error { panic("not built") }
+func (c *Controller) Step(now time.Duration, data []byte) error {
+	c.now = now
+	if err := c.q.step(now, data); err != nil {
+		return err
+	}
+	c.settle()
+	return nil
+}
 
 // Handle takes a request for the active controller: BrokerRegistration, BrokerHeartbeat, AlterPartition, CreateTopics,
-// ElectLeaders, AlterPartitionReassignments. The answer comes in Output once what it changed is committed; NOT_CONTROLLER where
-// this member is not the active one, or stops being it before the commit.
-func (c *Controller) Handle(now time.Duration, req kmsg.Request, tok Token) { panic("not built") }
+// ElectLeaders, AlterPartitionReassignments, ListPartitionReassignments. The answer comes in Output once what it changed, and
+// what it was decided on, is committed; NOT_CONTROLLER where this member is not the active one, or stops being it before the
+// commit.
+func (c *Controller) Handle(now time.Duration, req kmsg.Request, tok Token) {
+	c.Tick(now) // what is due comes first: a session that ran out has no say
+	if !c.IsActive() {
+		c.replies = append(c.replies, Reply{tok, refuse(req, kafka.NotController)})
+		return
+	}
+	d := c.decide(req)
+	if !c.carryOut(d.records) {
+		c.replies = append(c.replies, Reply{tok, refuse(req, kafka.NotController)})
+		return
+	}
+	if d.then != nil {
+		d.then(c.next.Index)
+	}
+	c.reply(waitingReply{index: c.next.Index, token: tok, req: req, answer: d.answer})
+	c.settle()
+}
+
+func (c *Controller) decide(req kmsg.Request) decision {
+	v := c.view()
+	switch r := req.(type) {
+	case *kmsg.BrokerRegistrationRequest:
+		return register(v, c.sessions, r)
+	case *kmsg.BrokerHeartbeatRequest:
+		return heartbeat(v, c.sessions, r)
+	case *kmsg.AlterPartitionRequest:
+		return alterPartitions(v, r)
+	case *kmsg.CreateTopicsRequest:
+		return createTopics(v, r, c.rnd)
+	case *kmsg.ElectLeadersRequest:
+		return electLeaders(v, r)
+	case *kmsg.AlterPartitionAssignmentsRequest:
+		return reassignPartitions(v, r)
+	case *kmsg.ListPartitionReassignmentsRequest:
+		return listReassignments(v, r)
+	default:
+		return decision{answer: refuse(req, kafka.InvalidRequest)}
+	}
+}
+
+func (c *Controller) view() view {
+	return view{img: c.next, cfg: &c.cfg, index: int64(c.q.log.last()) + 1, now: c.now}
+}
+
+// carryOut proposes a decision's records as one entry and takes them into account from now on. False if this member cannot
+// go on as the active controller: it has resigned.
+func (c *Controller) carryOut(records []metadata.Record) bool {
+	if len(records) == 0 {
+		return true
+	}
+	index := int64(c.q.log.last()) + 1
+	for _, rec := range records {
+		if _, err := c.next.Apply(rec); err != nil {
+			c.q.resign(c.now)
+			return false
+		}
+	}
+	c.next.Index = index
+	if !c.q.propose(c.now, metadata.Append(nil, records)) {
+		c.q.resign(c.now)
+		return false
+	}
+	return c.next != nil
+}
+
+func (c *Controller) reply(w waitingReply) {
+	if w.index <= c.image.Index {
+		c.replies = append(c.replies, Reply{w.token, w.answer})
+		return
+	}
+	c.waiting = append(c.waiting, w)
+}
 
 // Flushed reports a finished flush.
-func (c *Controller) Flushed(now time.Duration, id disk.FlushID, err error) { panic("not built") }
+func (c *Controller) Flushed(now time.Duration, id disk.FlushID, err error) {
+	c.now = now
+	if err != nil {
+		c.q.out.fatal = fmt.Errorf("flush of %s: %w", logPath, err)
+		return
+	}
+	c.q.flushDone(now, id)
+	c.settle()
+}
 
 // Tick does what has become due; Deadline is when Tick should next be called.
-func (c *Controller) Tick(now time.Duration) { panic("not built") }
+func (c *Controller) Tick(now time.Duration) {
+	c.now = now
+	if now >= c.q.deadline() {
+		c.q.tick(now)
+	}
+	c.settle()
+	// One session after another, each from the state that the one before left: two brokers that die at once must not be each
+	// other's successors (KAFKA-13173).
+	for c.IsActive() {
+		b, at := c.sessions.first(c.next, c.cfg.BrokerSessionTimeout)
+		if b == kafka.NoBroker || now < at || !c.carryOut(fence(c.view(), b)) {
+			break
+		}
+	}
+	if c.IsActive() && now >= c.rebalanceAt {
+		c.rebalanceAt = now + c.cfg.LeaderImbalanceCheckInterval
+		c.carryOut(rebalance(c.view()))
+	}
+}
 
 // Deadline is the earliest time at which Tick has something to do.
-func (c *Controller) Deadline() time.Duration { panic("not built") }
+func (c *Controller) Deadline() time.Duration {
+	d := c.q.deadline()
+	if c.IsActive() {
+		_, at := c.sessions.first(c.next, c.cfg.BrokerSessionTimeout)
+		d = min(d, at, c.rebalanceAt)
+	}
+	return d
+}
 
 // Ready returns what the controller wants done and forgets it.
-func (c *Controller) Ready() Output { panic("not built") }
+func (c *Controller) Ready() Output {
+	slices.SortFunc(c.changed, kafka.TopicPartition.Compare)
+	out := Output{Messages: c.q.out.messages, Replies: c.replies, Flushes: c.q.out.flushes,
+		Changed: slices.Compact(c.changed), Steps: c.steps, Fatal: c.q.out.fatal}
+	c.q.out.messages, c.q.out.flushes = nil, nil
+	c.replies, c.changed, c.steps = nil, nil, nil
+	return out
+}
+
+// apply takes a committed entry into the image.
+func (c *Controller) apply(e *pb.Entry) error {
+	c.image.Index = int64(e.GetIndex())
+	if e.GetType() == pb.EntryConfChange {
+		return c.q.learn(e)
+	}
+	if len(e.GetData()) == 0 {
+		return nil
+	}
+	records, err := metadata.Decode(e.GetData())
+	if err != nil {
+		return err
+	}
+	report := c.q.leading() && e.GetIndex() > c.recovered
+	for _, rec := range records {
+		changed, err := c.image.Apply(rec)
+		if err != nil {
+			return fmt.Errorf("entry %d: %w", e.GetIndex(), err)
+		}
+		c.changed = append(c.changed, changed...)
+		if report {
+			c.report(rec, changed)
+		}
+	}
+	return nil
+}
+
+// report tells of a committed change of a leader or an ISR.
+func (c *Controller) report(rec metadata.Record, changed []kafka.TopicPartition) {
+	var cause metadata.Cause
+	var unclean bool
+	switch r := rec.(type) {
+	case metadata.PartitionRecord:
+		cause = r.Cause
+	case metadata.PartitionChange:
+		if r.Sets&(metadata.SetLeader|metadata.SetISR) == 0 {
+			return
+		}
+		cause, unclean = r.Cause, r.Unclean
+	default:
+		return
+	}
+	p, _ := c.image.Partition(changed[0])
+	c.steps = append(c.steps, Step{Partition: changed[0], Leader: p.Leader, Epoch: p.LeaderEpoch, PartitionEpoch: p.PartitionEpoch,
+		ISR: p.ISR, Unclean: unclean, Detail: cause.String()})
+}
+
+// settle follows what the last input changed: the active controller begins, waiting answers leave, new brokers become members.
+func (c *Controller) settle() {
+	if c.next == nil && c.q.leading() && c.appliedOwnTerm() {
+		c.next = c.image.Clone()
+		c.sessions = freshSessions(c.next, c.now)
+		c.rebalanceAt = never
+		if c.cfg.AutoLeaderRebalance && c.cfg.LeaderImbalanceCheckInterval > 0 {
+			c.rebalanceAt = c.now + c.cfg.LeaderImbalanceCheckInterval
+		}
+	}
+	for len(c.waiting) > 0 && c.waiting[0].index <= c.image.Index {
+		c.replies = append(c.replies, Reply{c.waiting[0].token, c.waiting[0].answer})
+		c.waiting[0] = waitingReply{}
+		c.waiting = c.waiting[1:]
+	}
+	if c.next != nil && int64(c.q.log.last()) == c.image.Index {
+		if b := c.outsider(); b != kafka.NoBroker {
+			c.q.proposeLearner(c.now, b)
+		}
+	}
+}
+
+// appliedOwnTerm: a leader knows everything that was committed before it only once an entry of its own term is (Raft, figure 8).
+func (c *Controller) appliedOwnTerm() bool {
+	term, err := c.q.log.Term(uint64(c.image.Index))
+	return err == nil && term == c.q.term()
+}
+
+// outsider is a registered broker that does not follow the metadata yet. One membership change at a time (KIP-853).
+func (c *Controller) outsider() kafka.BrokerID {
+	first := kafka.NoBroker
+	for b := range c.image.Brokers {
+		if !slices.Contains(c.q.voters, b) && !slices.Contains(c.q.learners, b) && (first == kafka.NoBroker || b < first) {
+			first = b
+		}
+	}
+	return first
+}
+
+// moved is called when the role or the leader changed: who was the active controller and is no more answers so to all.
+func (c *Controller) moved() {
+	if c.q.leading() || c.next == nil {
+		return
+	}
+	for _, w := range c.waiting {
+		c.replies = append(c.replies, Reply{w.token, refuse(w.req, kafka.NotController)})
+	}
+	c.next, c.sessions, c.waiting = nil, nil, nil
+}
 
 // Image is the committed metadata that this member has applied. Not to be changed.
-func (c *Controller) Image() *metadata.Image { panic("not built") }
+func (c *Controller) Image() *metadata.Image { return c.image }
 
-// Active is the member that this one believes to be the active controller, kafka.NoBroker if none; Term is the raft term.
-func (c *Controller) Active() kafka.BrokerID { panic("not built") }
+// Active is the member that this one believes to be the active controller, kafka.NoBroker if none.
+func (c *Controller) Active() kafka.BrokerID { return c.q.lead }
 
 // Term is the raft term: the controller epoch.
-func (c *Controller) Term() int64 { panic("not built") }
+func (c *Controller) Term() int64 { return int64(c.q.term()) }
 
 // IsActive reports whether this member acts as the controller: it leads, its own term's first entry is committed and a
 // majority answered within controller.quorum.fetch.timeout.ms.
-func (c *Controller) IsActive() bool { panic("not built") }
+func (c *Controller) IsActive() bool { return c.next != nil }
 
 // Close closes its files.
-func (c *Controller) Close() error { panic("not built") }
+func (c *Controller) Close() error { return c.q.log.file.Close() }

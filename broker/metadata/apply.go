@@ -52,8 +52,9 @@ func (img *Image) Apply(rec Record) ([]kafka.TopicPartition, error) {
 
 func (img *Image) createPartition(r PartitionRecord) ([]kafka.TopicPartition, error) {
 	t := img.Topics[img.Names[r.TopicID]]
-	if t == nil || int(r.Index) != len(t.Partitions) {
-		return nil, fmt.Errorf("metadata: partition %d of topic %x, expected the next partition of a known topic", r.Index, r.TopicID)
+	if t == nil || int(r.Index) != len(t.Partitions) || len(r.Replicas) == 0 {
+		return nil, fmt.Errorf("metadata: partition %d of topic %x with replicas %v, expected the next partition of a known topic, with replicas",
+			r.Index, r.TopicID, r.Replicas)
 	}
 	t.Partitions = append(t.Partitions, Partition{Replicas: r.Replicas, ISR: r.ISR, Leader: r.Leader})
 	return []kafka.TopicPartition{{Topic: t.Name, Index: r.Index}}, nil
@@ -63,6 +64,9 @@ func (img *Image) changePartition(r PartitionChange) ([]kafka.TopicPartition, er
 	t := img.Topics[img.Names[r.TopicID]]
 	if t == nil || r.Index < 0 || int(r.Index) >= len(t.Partitions) {
 		return nil, fmt.Errorf("metadata: change of partition %d of topic %x, which is not there", r.Index, r.TopicID)
+	}
+	if r.Sets&SetReplicas != 0 && len(r.Replicas) == 0 {
+		return nil, fmt.Errorf("metadata: change of partition %d of topic %q to no replicas, expected one at least", r.Index, t.Name)
 	}
 	t.Partitions[r.Index] = t.Partitions[r.Index].With(r)
 	return []kafka.TopicPartition{{Topic: t.Name, Index: r.Index}}, nil

@@ -1,0 +1,80 @@
+package controller
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tidemark/broker/kafka"
+	"tidemark/broker/metadata"
+)
+
+// register answers BrokerRegistration (key 62, KIP-631): an incarnation of a broker asks for its broker epoch, which is the
+// index of the entry that registers it. It begins fenced. A broker that does not prove a clean shutdown of the registration
+// before leaves every ISR and ELR, for its log may lack what it acknowledged (KIP-966).
+func register(v view, s sessions, req *kmsg.BrokerRegistrationRequest) decision {
+	b := kafka.BrokerID(req.BrokerID)
+	if b < 0 || len(req.Listeners) == 0 {
+		return decision{answer: refuse(req, kafka.InvalidRequest)}
+	}
+	resp := req.ResponseKind().(*kmsg.BrokerRegistrationResponse)
+	resp.BrokerEpoch = v.index
+	rec := metadata.RegisterBroker{ID: b, Epoch: kafka.BrokerEpoch(v.index), Incarnation: req.IncarnationID,
+		Host: req.Listeners[0].Host, Port: int32(req.Listeners[0].Port), Fenced: true}
+	remember := func(int64) { s[b] = &session{spokeAt: v.now} }
+
+	old, known := v.img.Brokers[b]
+	switch {
+	case !known:
+		return decision{records: []metadata.Record{rec}, answer: resp, then: remember}
+	case registrationTaken(old, req.IncarnationID, s.alive(b, v.now, v.cfg.BrokerSessionTimeout)):
+		return decision{answer: refuse(req, kafka.DuplicateBrokerRegistration)}
+	case old.Incarnation == req.IncarnationID: // the answer to its first request was lost
+		resp.BrokerEpoch = int64(old.Epoch)
+		rec.Epoch, rec.Fenced, rec.Stopping = old.Epoch, old.Fenced, old.Stopping
+		if old.Host == rec.Host && old.Port == rec.Port {
+			return decision{answer: resp, then: remember}
+		}
+		return decision{records: []metadata.Record{rec}, answer: resp, then: remember}
+	}
+	cause, lost := metadata.Cause{Kind: metadata.ByRegistration, Broker: b}, kafka.NoBroker
+	if v.cfg.EligibleLeaderReplicas && !shutDownCleanly(old, kafka.BrokerEpoch(req.PreviousBrokerEpoch)) {
+		cause.Kind, lost = metadata.ByUncleanRegistration, b
+	}
+	return decision{records: append([]metadata.Record{rec}, v.takeOut(b, lost, cause)...), answer: resp, then: remember}
+}
+
+// takeOut removes a broker from every ISR, and if it is lost from every ELR, and elects anew where it led.
+func (v view) takeOut(b, lost kafka.BrokerID, cause metadata.Cause) []metadata.Record {
+	var out []metadata.Record
+	v.eachPartition(func(t *metadata.Topic, i int, p metadata.Partition) {
+		if p.Leader != b && !kafka.Contains(p.ISR, b) && (lost != b || !kafka.Contains(p.ELR, b)) {
+			return
+		}
+		want := asIs(p)
+		want.isr, want.lost = without(p.ISR, b), lost
+		if r, ok := change(p, want, v.circumstances(t, b, kafka.NoBroker)); ok {
+			out = append(out, record(t, i, r, cause))
+		}
+	})
+	return out
+}
+
+// fence shuts a broker out until it is back: its session ran out, or it asked for it.
+func fence(v view, b kafka.BrokerID) []metadata.Record {
+	r := v.img.Brokers[b]
+	return append([]metadata.Record{metadata.BrokerChange{ID: b, Epoch: r.Epoch, Fenced: true, Stopping: r.Stopping}},
+		v.takeOut(b, kafka.NoBroker, metadata.Cause{Kind: metadata.ByFencing, Broker: b})...)
+}
+
+// unfence lets a broker take part, and elects where nobody leads.
+func unfence(v view, b kafka.BrokerID) []metadata.Record {
+	out := []metadata.Record{metadata.BrokerChange{ID: b, Epoch: v.img.Brokers[b].Epoch}}
+	v.eachPartition(func(t *metadata.Topic, i int, p metadata.Partition) {
+		if p.Leader != kafka.NoBroker {
+			return
+		}
+		if r, ok := change(p, asIs(p), v.circumstances(t, kafka.NoBroker, b)); ok {
+			out = append(out, record(t, i, r, metadata.Cause{Kind: metadata.ByUnfencing, Broker: b}))
+		}
+	})
+	return out
+}

@@ -1,0 +1,149 @@
+package controller
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	pb "go.etcd.io/raft/v3/raftpb"
+
+	"tidemark/broker/kafka"
+)
+
+// Raft messages between members: a version byte, a type byte, then varints in their shortest form. Strict, because raft itself
+// panics on messages that no member would send; validate.go judges what the words mean.
+
+const wireVersion = 1
+
+// The types that travel. All others are local to a member, or belong to features that are not used here (snapshots, leader
+// transfer, forwarded proposals and reads).
+var wireTypes = []pb.MessageType{
+	pb.MsgApp, pb.MsgAppResp, pb.MsgVote, pb.MsgVoteResp, pb.MsgHeartbeat, pb.MsgHeartbeatResp, pb.MsgPreVote, pb.MsgPreVoteResp,
+}
+
+var errWireShort = errors.New("ends early")
+
+// raftID is a broker's id among raft's, which keeps 0 for "none".
+func raftID(b kafka.BrokerID) uint64 { return uint64(b) + 1 }
+
+// brokerID is the reverse; raft's "none" becomes kafka.NoBroker.
+func brokerID(id uint64) kafka.BrokerID { return kafka.BrokerID(id) - 1 }
+
+func encodeMessage(m *pb.Message) []byte {
+	size := 64
+	for _, e := range m.GetEntries() {
+		size += 24 + len(e.GetData())
+	}
+	b := append(make([]byte, 0, size), wireVersion, byte(m.GetType()))
+	for _, v := range [...]uint64{m.GetFrom(), m.GetTo(), m.GetTerm(), m.GetLogTerm(), m.GetIndex(), m.GetCommit(), m.GetRejectHint()} {
+		b = binary.AppendUvarint(b, v)
+	}
+	if m.GetReject() {
+		b = append(b, 1)
+	} else {
+		b = append(b, 0)
+	}
+	b = binary.AppendUvarint(b, uint64(len(m.GetEntries())))
+	for _, e := range m.GetEntries() {
+		b = appendEntry(b, e)
+	}
+	return b
+}
+
+// appendEntry encodes an entry, for the wire and for the log alike.
+func appendEntry(b []byte, e *pb.Entry) []byte {
+	b = append(b, byte(e.GetType()))
+	b = binary.AppendUvarint(b, e.GetTerm())
+	b = binary.AppendUvarint(b, e.GetIndex())
+	b = binary.AppendUvarint(b, uint64(len(e.GetData())))
+	return append(b, e.GetData()...)
+}
+
+// decodeMessage reads a message; the entries' data is copied.
+func decodeMessage(data []byte) (*pb.Message, error) {
+	r := wireReader{rest: data}
+	if v := r.byte(); r.err == nil && v != wireVersion {
+		return nil, fmt.Errorf("raft message of version %d, expected %d", v, wireVersion)
+	}
+	typ := pb.MessageType(r.byte())
+	var f [7]uint64
+	for i := range f {
+		f[i] = r.uvarint()
+	}
+	reject := r.bool()
+	n := r.uvarint()
+	if n > uint64(len(r.rest)) { // an entry takes four bytes at least
+		return nil, fmt.Errorf("raft message of %d bytes claims %d entries", len(data), n)
+	}
+	var entries []*pb.Entry
+	for i := uint64(0); i < n && r.err == nil; i++ {
+		entries = append(entries, r.entry())
+	}
+	if r.err == nil && len(r.rest) > 0 {
+		r.err = fmt.Errorf("%d bytes left over", len(r.rest))
+	}
+	if r.err != nil {
+		return nil, fmt.Errorf("raft message of %d bytes: %w", len(data), r.err)
+	}
+	return &pb.Message{Type: &typ, From: &f[0], To: &f[1], Term: &f[2], LogTerm: &f[3], Index: &f[4], Commit: &f[5],
+		RejectHint: &f[6], Reject: &reject, Entries: entries}, nil
+}
+
+type wireReader struct {
+	rest []byte
+	err  error
+}
+
+func (r *wireReader) byte() byte {
+	if r.err != nil || len(r.rest) == 0 {
+		r.fail(errWireShort)
+		return 0
+	}
+	b := r.rest[0]
+	r.rest = r.rest[1:]
+	return b
+}
+
+func (r *wireReader) bool() bool {
+	b := r.byte()
+	if b > 1 {
+		r.fail(fmt.Errorf("bool %d, expected 0 or 1", b))
+	}
+	return b == 1
+}
+
+func (r *wireReader) uvarint() uint64 {
+	if r.err != nil {
+		return 0
+	}
+	v, n := binary.Uvarint(r.rest)
+	if n <= 0 || (n > 1 && r.rest[n-1] == 0) {
+		r.fail(errors.New("no varint in its shortest form"))
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return v
+}
+
+func (r *wireReader) entry() *pb.Entry {
+	typ := pb.EntryType(r.byte())
+	term, index, n := r.uvarint(), r.uvarint(), r.uvarint()
+	if n > uint64(len(r.rest)) {
+		r.fail(errWireShort)
+	}
+	if r.err != nil {
+		return &pb.Entry{}
+	}
+	var data []byte
+	if n > 0 {
+		data = append(data, r.rest[:n]...)
+		r.rest = r.rest[n:]
+	}
+	return &pb.Entry{Type: &typ, Term: &term, Index: &index, Data: data}
+}
+
+func (r *wireReader) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
