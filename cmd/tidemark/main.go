@@ -1,4 +1,108 @@
 // Command tidemark finds the schedule of faults under which a Kafka-style replicated log breaks its word.
 package main
 
-func main() {}
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"tidemark/checker"
+	"tidemark/harness"
+)
+
+// The exit codes. A violation outranks everything.
+const (
+	exitValid        = 0
+	exitViolation    = 1
+	exitInconclusive = 3
+	exitHarness      = 4
+	exitUsage        = 64
+	exitInterrupted  = 130
+)
+
+// outcome is how a command ended, where that is not plain success.
+type outcome struct {
+	code int
+	err  error // printed, if there is one
+}
+
+func (o *outcome) Error() string {
+	if o.err == nil {
+		return fmt.Sprintf("exit %d", o.code)
+	}
+	return o.err.Error()
+}
+
+func (o *outcome) Unwrap() error { return o.err }
+
+func usage(err error) error { return &outcome{exitUsage, err} }
+
+func trouble(err error) error { return &outcome{exitHarness, err} }
+
+// exitOf is the exit code of a verdict.
+func exitOf(s checker.Status) int {
+	switch s {
+	case checker.Valid:
+		return exitValid
+	case checker.Invalid:
+		return exitViolation
+	default:
+		return exitInconclusive
+	}
+}
+
+// ended turns a code into the command's error.
+func ended(code int) error {
+	if code == exitValid {
+		return nil
+	}
+	return &outcome{code: code}
+}
+
+func main() {
+	debug.SetGCPercent(400) // runs are short and allocate in bursts; a fourfold heap is still small
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := execute(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// execute runs one command line and returns its exit code: results on stdout, logs and errors on stderr.
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := rootCommand()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	var o *outcome
+	switch {
+	case err == nil:
+		return exitValid
+	case errors.As(err, &o):
+		if o.err != nil {
+			fmt.Fprintln(stderr, "tidemark:", err)
+		}
+		return o.code
+	default: // cobra's own: an unknown command or flag
+		fmt.Fprintln(stderr, "tidemark:", err)
+		return exitUsage
+	}
+}
+
+func rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "tidemark",
+		Short:         "Find the schedule of faults under which a Kafka-style replicated log breaks its word",
+		Version:       harness.Version + " (build " + harness.BuildHash() + ")",
+		SilenceErrors: true, SilenceUsage: true,
+	}
+	root.AddCommand(runCommand(), replayCommand(), checkCommand(), huntCommand())
+	return root
+}

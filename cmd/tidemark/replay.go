@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tidemark/harness"
+	"tidemark/results"
+)
+
+func replayCommand() *cobra.Command {
+	var t traceFlags
+	c := &cobra.Command{
+		Use:   "replay DIR",
+		Short: "Carry out a stored run again",
+		Long: "For the same build the trace must be the same, event by event; a difference is shown and is trouble of the harness.\n" +
+			"Another build carries out the stored plan and options and reports its own verdict.",
+		Args: exactly("DIR"),
+		RunE: func(c *cobra.Command, args []string) error {
+			d, _, err := results.Open(args[0])
+			if err != nil {
+				return usage(err)
+			}
+			rep, err := harness.Again(d, t.watch(c.OutOrStdout()))
+			if err != nil {
+				return trouble(err)
+			}
+			out := c.OutOrStdout()
+			fmt.Fprint(out, harness.Summary(rep.Result.Verdict))
+			stored := rep.Stored.Verdict.Status
+			switch {
+			case rep.Matches:
+				fmt.Fprintf(out, "exact replay: trace hash %s as stored, verdict %s as stored\n", rep.Stored.Hash, stored)
+			case rep.Exact:
+				return trouble(fmt.Errorf("the same build replayed to trace hash %016x, stored is %s; the first event that differs:\n  %s",
+					rep.Result.Hash, rep.Stored.Hash, rep.Differs))
+			default:
+				fmt.Fprintf(out, "another build made the stored run (%s, this is %s): its plan and options were carried out again\n", rep.Stored.Run.Build, harness.BuildHash())
+				fmt.Fprintf(out, "trace hash %016x, stored %s; verdict %s, stored %s\n", rep.Result.Hash, rep.Stored.Hash, rep.Result.Verdict.Status, stored)
+			}
+			return ended(exitOf(rep.Result.Verdict.Status))
+		},
+	}
+	t.register(c)
+	return c
+}
+
+// exactly asks for one argument by name.
+func exactly(name string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usage(fmt.Errorf("%d arguments, expected one: %s", len(args), name))
+		}
+		return nil
+	}
+}
+
+func splitLines(text string) iter.Seq[string] {
+	return strings.SplitSeq(strings.TrimRight(text, "\n"), "\n")
+}

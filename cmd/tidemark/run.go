@@ -1,0 +1,121 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tidemark/harness"
+	"tidemark/results"
+	"tidemark/sim"
+)
+
+func runCommand() *cobra.Command {
+	var o options
+	var t traceFlags
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "run",
+		Short: "Run a cluster under faults and judge what it did",
+		Long: "Runs brokers, producers and consumers under a plan of faults, checks the history against the contract of the\n" +
+			"configuration, and leaves a directory with the history, the verdict and report.html.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			seed, err := parseSeed("seed", o.seed)
+			if err != nil {
+				return err
+			}
+			run, plan, err := o.complete()
+			if err != nil {
+				return err
+			}
+			run.Seed = seed
+			if run, err = harness.Expand(run, plan); err != nil {
+				return usage(err)
+			}
+			if asJSON && t.on {
+				return usage(fmt.Errorf("--json and --trace exclude each other"))
+			}
+			d, err := results.Create(o.out, run)
+			if err != nil {
+				return trouble(err)
+			}
+			log := c.ErrOrStderr()
+			fmt.Fprintf(log, "tidemark %s, seed %d, world %s: %d brokers, %s for %v\n", harness.Version, run.Seed, run.World, run.Brokers, run.Topic, run.Duration)
+			fmt.Fprintf(log, "options in %s/run.json; the plan of faults:\n%s", d.Path, indent(run.Plan))
+			res, err := harness.Simulate(run, t.watch(c.OutOrStdout()))
+			if err != nil {
+				return trouble(fmt.Errorf("%w\n  again: tidemark run --seed %d (options in %s/run.json)", err, run.Seed, d.Path))
+			}
+			if err := harness.Save(d, res); err != nil {
+				return trouble(err)
+			}
+			return show(c.OutOrStdout(), d, res, asJSON)
+		},
+	}
+	o.register(c)
+	t.register(c)
+	c.Flags().StringVar(&o.seed, "seed", "", "the seed of the run (default: drawn, and printed)")
+	c.Flags().StringVar(&o.out, "out", ".", "directory in which runs/ stands")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the outcome as JSON")
+	return c
+}
+
+// show prints the verdict block and ends with its exit code.
+func show(w io.Writer, d results.Dir, res *harness.Result, asJSON bool) error {
+	code := exitOf(res.Verdict.Status)
+	if asJSON {
+		return printJSON(w, map[string]any{
+			"seed": fmt.Sprint(res.Run.Seed), "verdict": res.Verdict, "hash": fmt.Sprintf("%016x", res.Hash),
+			"directory": d.Path, "report": d.ReportPath(), "replay": harness.ReplayLine(d),
+		}, code)
+	}
+	fmt.Fprint(w, harness.Summary(res.Verdict))
+	fmt.Fprintf(w, "  %v simulated in %v; trace hash %016x over %d events\n", res.Virtual.Round(time.Millisecond), res.Wall.Round(time.Millisecond), res.Hash, res.Events)
+	fmt.Fprintf(w, "report: %s\nreplay: %s\n", d.ReportPath(), harness.ReplayLine(d))
+	return ended(code)
+}
+
+func printJSON(w io.Writer, value any, code int) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(value); err != nil {
+		return trouble(err)
+	}
+	return ended(code)
+}
+
+// traceFlags ask for a readable trace of events.
+type traceFlags struct {
+	on          bool
+	from, until time.Duration
+}
+
+func (t *traceFlags) register(c *cobra.Command) {
+	c.Flags().BoolVar(&t.on, "trace", false, "print every event of the simulated run: number, time, broker, hash, what happened")
+	c.Flags().DurationVar(&t.from, "from", 0, "with --trace: leave out what happened before")
+	c.Flags().DurationVar(&t.until, "until", 0, "with --trace: leave out what happened after (0: nothing)")
+}
+
+func (t *traceFlags) watch(w io.Writer) harness.Watch {
+	watch := harness.Watch{Trail: true}
+	if t.on {
+		watch.Trace = func(e sim.Event) {
+			if e.Time >= t.from && (t.until == 0 || e.Time <= t.until) {
+				fmt.Fprintln(w, harness.EventLine(e))
+			}
+		}
+	}
+	return watch
+}
+
+func indent(text string) string {
+	out := ""
+	for line := range splitLines(text) {
+		out += "  " + line + "\n"
+	}
+	return out
+}

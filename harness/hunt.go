@@ -1,0 +1,221 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"tidemark/checker"
+	"tidemark/history"
+	"tidemark/world"
+)
+
+// Hunt is a search over seeds: the same options, one run a seed.
+type Hunt struct {
+	Run     history.Run   // options; the seed is set for each run
+	Master  uint64        // the seeds are drawn from it
+	Seeds   int           // at most so many runs
+	First   int           // the number of the first of them, to hand parts to other processes
+	Budget  time.Duration // stop starting runs after so long; 0 is no limit
+	Workers int
+	// UntilFirst stops at the first violation.
+	UntilFirst bool
+	// Each, if set, is called with every result, one at a time, in no particular order; an error of the run is with it.
+	Each func(number int, res *Result, err error)
+}
+
+// Tally is what a hunt found, over all its runs.
+type Tally struct {
+	Runs       int            `json:"runs"`
+	Valid      int            `json:"valid"`
+	Invalid    int            `json:"invalid"`
+	Vacuous    int            `json:"vacuous"`
+	Unknown    int            `json:"unknown"`
+	Errors     int            `json:"errors"`
+	Seconds    float64        `json:"seconds"`
+	Virtual    float64        `json:"simulatedSeconds"`
+	Events     uint64         `json:"events"`
+	AckedShare float64        `json:"medianAckedShare"` // of the writes of a run, the median over runs
+	Acked      int64          `json:"medianAcked"`
+	Bites      map[string]int `json:"runsWith"`          // in how many runs each kind of fault, and each protocol step, was seen
+	Allowed    map[string]int `json:"runsWithAllowed"`   // anomalies that the contract allows, by class
+	Classes    map[string]int `json:"runsWithViolation"` // violations, by class
+	Failures   []Failure      `json:"failures"`
+	shares     []float64
+	acked      []int64
+}
+
+// Failure is one run that was not green for a reason of its own.
+type Failure struct {
+	Seed   uint64         `json:"seed,string"`
+	Number int            `json:"number"`
+	Status checker.Status `json:"status"`
+	Reason string         `json:"reason"`
+}
+
+// failuresMax bounds the failures that a tally lists.
+const failuresMax = 1000
+
+// SeedOf is the seed of run number n of a hunt.
+func SeedOf(master uint64, n int) uint64 { return world.Stream(master, "hunt", n).Uint64() }
+
+// Go carries out the hunt; it returns early when ctx ends.
+func (h Hunt) Go(ctx context.Context) Tally {
+	begun := time.Now()
+	t := Tally{Bites: map[string]int{}, Allowed: map[string]int{}, Classes: map[string]int{}}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	numbers := make(chan int)
+	go func() {
+		defer close(numbers)
+		for n := h.First; n < h.First+h.Seeds; n++ {
+			if h.Budget > 0 && time.Since(begun) > h.Budget {
+				return
+			}
+			select {
+			case numbers <- n:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	var mu sync.Mutex
+	var workers sync.WaitGroup
+	for range max(1, h.Workers) {
+		workers.Go(func() {
+			for n := range numbers {
+				res, err := h.one(n)
+				mu.Lock()
+				t.add(n, res, err)
+				if h.Each != nil {
+					h.Each(n, res, err)
+				}
+				if h.UntilFirst && t.Invalid > 0 {
+					stop()
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	workers.Wait()
+	t.finish(time.Since(begun))
+	return t
+}
+
+func (h Hunt) one(n int) (*Result, error) {
+	run := h.Run
+	run.Seed = SeedOf(h.Master, n)
+	run, err := Expand(run, run.Plan)
+	if err != nil {
+		return &Result{Run: run}, err
+	}
+	return Simulate(run, Watch{})
+}
+
+func (t *Tally) add(n int, res *Result, err error) {
+	t.Runs++
+	if err != nil {
+		t.Errors++
+		t.fail(Failure{Seed: res.Run.Seed, Number: n, Status: "error", Reason: err.Error()})
+		return
+	}
+	v := res.Verdict
+	t.Virtual += res.Virtual.Seconds()
+	t.Events += res.Events
+	switch v.Status {
+	case checker.Valid:
+		t.Valid++
+	case checker.Invalid:
+		t.Invalid++
+	case checker.Vacuous:
+		t.Vacuous++
+	default:
+		t.Unknown++
+	}
+	if v.Status != checker.Valid {
+		t.fail(Failure{Seed: res.Run.Seed, Number: n, Status: v.Status, Reason: v.Reason})
+	}
+	t.acked = append(t.acked, v.Stats.Acked)
+	if v.Stats.Sends > 0 {
+		t.shares = append(t.shares, float64(v.Stats.Acked)/float64(v.Stats.Sends))
+	}
+	t.seen(v)
+}
+
+func (t *Tally) seen(v checker.Verdict) {
+	for kind, count := range v.Stats.FaultsByKind {
+		if count > 0 {
+			t.Bites["fault "+kind]++
+		}
+	}
+	for name, count := range map[string]int64{
+		"ISR shrink": v.Stats.ISRShrinks, "ISR growth": v.Stats.ISRGrowths, "leader change": v.Stats.LeaderChanges,
+		"truncation": v.Stats.Truncations, "torn tail recovered": v.Stats.TornRecoveries, "unknown outcome": v.Stats.Unknown,
+	} {
+		if count > 0 {
+			t.Bites[name]++
+		}
+	}
+	allowed, broken := map[string]bool{}, map[string]bool{}
+	for _, f := range v.Findings {
+		switch f.Severity {
+		case checker.Violation:
+			broken[string(f.Class)] = true
+		case checker.Allowed:
+			allowed[string(f.Class)] = true
+		}
+	}
+	for class := range allowed {
+		t.Allowed[class]++
+	}
+	for class := range broken {
+		t.Classes[class]++
+	}
+}
+
+func (t *Tally) fail(f Failure) {
+	if len(t.Failures) < failuresMax {
+		t.Failures = append(t.Failures, f)
+	}
+}
+
+func (t *Tally) finish(wall time.Duration) {
+	t.Seconds = wall.Seconds()
+	slices.Sort(t.shares)
+	slices.Sort(t.acked)
+	if n := len(t.shares); n > 0 {
+		t.AckedShare = t.shares[n/2]
+	}
+	if n := len(t.acked); n > 0 {
+		t.Acked = t.acked[n/2]
+	}
+	slices.SortFunc(t.Failures, func(a, b Failure) int { return a.Number - b.Number })
+}
+
+// String is the tally as a table for people.
+func (t Tally) String() string {
+	out := fmt.Sprintf("runs %d: valid %d, invalid %d, vacuous %d, unknown %d, errors %d\n", t.Runs, t.Valid, t.Invalid, t.Vacuous, t.Unknown, t.Errors)
+	out += fmt.Sprintf("simulated %.0f s in %.1f s (%.0f : 1), %d events (%.0f a second)\n",
+		t.Virtual, t.Seconds, t.Virtual/t.Seconds, t.Events, float64(t.Events)/t.Seconds)
+	out += fmt.Sprintf("acknowledged writes, median of runs: %d, %.0f %% of those sent\n", t.Acked, 100*t.AckedShare)
+	out += table("runs in which it was seen", t.Bites) + table("runs with an anomaly that the contract allows", t.Allowed) + table("runs with a violation", t.Classes)
+	return out
+}
+
+func table(title string, counts map[string]int) string {
+	if len(counts) == 0 {
+		return ""
+	}
+	names := make([]string, 0, len(counts))
+	for name := range counts {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	out := title + ":\n"
+	for _, name := range names {
+		out += fmt.Sprintf("  %-36s %6d\n", name, counts[name])
+	}
+	return out
+}

@@ -1,0 +1,113 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"tidemark/history"
+	"tidemark/nemesis"
+	"tidemark/workloads"
+	"tidemark/world"
+)
+
+// Bounds within a run's life, on the run's clock.
+const (
+	createBound   = 30 * time.Second // topic created, every replica in sync
+	requestBound  = 2 * time.Second  // of one client request
+	probeBound    = 10 * time.Second // of one fault: a probe, a start, an undo
+	finalBound    = 30 * time.Second // the final reads
+	observeEvery  = 250 * time.Millisecond
+	tailOfNemesis = time.Second // the load goes on for so long after the last fault may still be in force
+)
+
+// loop is one run on any world: create, load under faults, heal, settle, final reads, dumps. It is blocking code over Env and
+// Cluster; what it saw is in the recorder.
+type loop struct {
+	run     history.Run
+	env     world.Env
+	cluster world.Cluster
+	record  *history.Recorder
+}
+
+// errHarness marks an error of the harness or the world, as against a finding about the log.
+var errHarness = errors.New("harness")
+
+func (l *loop) execute() error {
+	plan, err := nemesis.Parse(l.run.Plan)
+	if err != nil {
+		return fmt.Errorf("%w: plan: %w", errHarness, err)
+	}
+	work := &workloads.Append{
+		Env: l.env, Cluster: l.cluster, Record: l.record,
+		Topic: l.run.Topic, Parts: l.run.Parts, Factor: l.run.Factor, Acks: l.run.Acks,
+		Writers: l.run.Writers, Readers: l.run.Readers, Rate: l.run.Rate, Timeout: requestBound,
+		Lossy: !durable(l.run),
+	}
+	l.record.Mark("create", false, "")
+	if err := work.Create(createBound); err != nil {
+		l.record.Mark("create", true, err.Error())
+		return fmt.Errorf("%w: topic %s: %w", errHarness, l.run.Topic, err)
+	}
+	var done atomic.Bool
+	l.env.Go("observer", func() {
+		for !done.Load() {
+			l.record.State(l.cluster.Observe())
+			l.env.Sleep(observeEvery)
+		}
+	})
+	defer done.Store(true)
+	if err := l.loadUnderFaults(work, plan); err != nil {
+		return err
+	}
+	l.settle(work)
+	for _, b := range l.cluster.Brokers() {
+		for _, d := range l.cluster.Dump(b) {
+			l.record.Dump(d)
+		}
+	}
+	l.record.Mark("end", false, "")
+	return l.record.Err()
+}
+
+// loadUnderFaults runs clients and nemesis side by side until both are done.
+func (l *loop) loadUnderFaults(work *workloads.Append, plan nemesis.Plan) error {
+	l.record.Mark("load", false, "")
+	until := l.env.Now() + l.run.Duration
+	runner := &nemesis.Runner{
+		Env: l.env, Cluster: l.cluster, Record: l.record, Parts: Partitions(l.run), Bound: probeBound,
+		Budget: nemesis.Budget{MinISR: l.run.MinISR, ELR: l.run.ELR, Ignored: l.run.Beyond},
+	}
+	var finished atomic.Bool
+	var nemesisErr error
+	over := l.env.NewSignal()
+	l.env.Go("nemesis", func() {
+		nemesisErr = runner.Run(plan, until-tailOfNemesis)
+		finished.Store(true)
+		over.Notify()
+	})
+	work.Load(until)
+	l.record.Mark("heal", false, "")
+	bound := time.Duration(len(plan.Lines)+1) * 2 * probeBound
+	if !over.Until(finished.Load, bound) {
+		return fmt.Errorf("%w: the nemesis did not end within %v after the load", errHarness, bound)
+	}
+	if nemesisErr != nil {
+		l.record.Mark("heal", true, nemesisErr.Error())
+		return fmt.Errorf("%w: %w", errHarness, nemesisErr)
+	}
+	return nil
+}
+
+// settle waits for the cluster to come to rest and reads everything. What does not come about is a finding, not an error.
+func (l *loop) settle(work *workloads.Append) {
+	l.record.Mark("settle", false, "")
+	if err := work.Settle(l.run.Settle); err != nil {
+		l.record.Mark("settle", true, err.Error())
+	}
+	l.record.Mark("final", false, "")
+	if err := work.Final(finalBound); err != nil {
+		l.record.Mark("final", true, err.Error())
+	}
+}

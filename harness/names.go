@@ -1,0 +1,42 @@
+package harness
+
+import (
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"sync"
+
+	"crypto/sha256"
+
+	"tidemark/broker/kafka"
+)
+
+// Version is the tool's version, as run.json holds it.
+const Version = "0.1.0"
+
+// port is where every simulated broker listens.
+const port = 9092
+
+func kafkaID(n int) kafka.BrokerID { return kafka.BrokerID(n) }
+
+func host(n int) string { return fmt.Sprintf("broker-%d", n) }
+
+// BuildHash is the hash of the program's own file, hex: only the same build replays a run exactly. "unknown" if it cannot be read.
+var BuildHash = sync.OnceValue(func() string {
+	path, err := os.Executable()
+	if err != nil {
+		return "unknown"
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "unknown"
+	}
+	defer f.Close()
+	var h hash.Hash = sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "unknown"
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+})

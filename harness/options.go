@@ -1,0 +1,159 @@
+// Package harness is one run and many: options and seeds, the run loop, replay, and the search over seeds.
+package harness
+
+import (
+	"fmt"
+	"maps"
+	"time"
+
+	"tidemark/broker/bug"
+	"tidemark/broker/config"
+	"tidemark/history"
+	"tidemark/nemesis"
+	"tidemark/world"
+)
+
+// Bounds of a run's options: the limit on everything that grows.
+const (
+	durationMax   = 24 * time.Hour
+	brokersMax    = 31
+	partitionsMax = 1000
+	clientsMax    = 1000
+	rateMax       = 1e6
+)
+
+// Defaults returns a run as `tidemark run` starts it, without seed, plan and start.
+func Defaults() history.Run {
+	return history.Run{
+		Format: 1, Tool: Version, Build: BuildHash(), World: "sim",
+		Duration: 60 * time.Second, Settle: 30 * time.Second,
+		Brokers: 3, Topic: "orders", Parts: 3, Factor: 3, MinISR: 2, Acks: -1, ELR: true,
+		Writers: 5, Readers: 4, Rate: 100,
+		Config: map[string]string{},
+	}
+}
+
+// quick is Kafka's configuration with shorter times and smaller segments, so that a minute holds many failures. What a run sets itself
+// goes over it.
+var quick = map[string]string{
+	"replica.lag.time.max.ms":                       "2000",
+	"replica.fetch.backoff.ms":                      "200",
+	"replica.socket.timeout.ms":                     "2000",
+	"replica.high.watermark.checkpoint.interval.ms": "1000",
+	"log.flush.offset.checkpoint.interval.ms":       "5000",
+	"broker.session.timeout.ms":                     "3000",
+	"broker.heartbeat.interval.ms":                  "500",
+	"controller.socket.timeout.ms":                  "2000",
+	"log.segment.bytes":                             "32768",
+	"auto.leader.rebalance.enable":                  "false",
+}
+
+// Expand fills in what the options leave open and checks the whole; the plan is drawn from the seed unless there is one. The error names
+// the option, its value and what was expected.
+func Expand(run history.Run, plan string) (history.Run, error) {
+	if err := check(run); err != nil {
+		return run, err
+	}
+	filled := maps.Clone(quick)
+	maps.Copy(filled, run.Config)
+	run.Config = filled
+	if _, err := Configs(run); err != nil {
+		return run, err
+	}
+	if plan == "" {
+		run.Plan = nemesis.Generate(world.Stream(run.Seed, "plan", 0), Space(run)).String()
+		return run, nil
+	}
+	parsed, err := nemesis.Parse(plan)
+	if err != nil {
+		return run, fmt.Errorf("plan: %w", err)
+	}
+	run.Plan = parsed.String()
+	return run, parsed.Check(simAbilities, BrokerIDs(run), Partitions(run))
+}
+
+func check(run history.Run) error {
+	for _, o := range []struct {
+		name          string
+		value, lo, hi float64
+	}{
+		{"duration (seconds)", run.Duration.Seconds(), 1, durationMax.Seconds()},
+		{"settle (seconds)", run.Settle.Seconds(), 1, durationMax.Seconds()},
+		{"brokers", float64(run.Brokers), 1, brokersMax},
+		{"partitions", float64(run.Parts), 1, partitionsMax},
+		{"replication factor", float64(run.Factor), 1, float64(run.Brokers)},
+		{"min.insync.replicas", float64(run.MinISR), 1, float64(run.Factor)},
+		{"acks", float64(run.Acks), -1, 1},
+		{"producers", float64(run.Writers), 1, clientsMax},
+		{"consumers", float64(run.Readers), 0, clientsMax},
+		{"rate", run.Rate, 0.1, rateMax},
+	} {
+		if !(o.value >= o.lo && o.value <= o.hi) {
+			return fmt.Errorf("%s: %v, expected %v to %v", o.name, o.value, o.lo, o.hi)
+		}
+	}
+	if run.World != "sim" {
+		return fmt.Errorf("world %q, expected sim", run.World)
+	}
+	if _, err := bug.Parse(run.Bug); err != nil {
+		return err
+	}
+	return nil
+}
+
+// simAbilities is what the simulated world can do, in a fixed order: a plan is checked before its world exists.
+var simAbilities = []world.Ability{
+	world.CanPartition, world.CanKill, world.CanPause, world.CanPowerFail, world.CanStop, world.CanElect, world.CanClock,
+}
+
+// Space is what the generator draws a run's plan from; it does not tell the bug.
+func Space(run history.Run) nemesis.Space {
+	return nemesis.Space{
+		Can: simAbilities, Brokers: BrokerIDs(run), Partitions: Partitions(run),
+		Factor: run.Factor, MinISR: run.MinISR, Duration: run.Duration,
+	}
+}
+
+// BrokerIDs lists a run's brokers: 1 to n.
+func BrokerIDs(run history.Run) []history.BrokerID {
+	out := make([]history.BrokerID, run.Brokers)
+	for i := range out {
+		out[i] = history.BrokerID(i + 1)
+	}
+	return out
+}
+
+// Partitions lists a run's partitions.
+func Partitions(run history.Run) []history.Partition {
+	out := make([]history.Partition, run.Parts)
+	for i := range out {
+		out[i] = history.Partition{Topic: run.Topic, Index: int32(i)}
+	}
+	return out
+}
+
+// Configs is the configuration of each of a run's brokers; the first three (or all, if fewer) are the controller quorum.
+func Configs(run history.Run) ([]config.Config, error) {
+	base := config.Default()
+	base.MinInsyncReplicas, base.UncleanLeaderElection = run.MinISR, run.Unclean
+	base.EligibleLeaderReplicas, base.DefaultReplicationFactor = run.ELR, run.Factor
+	base.NumPartitions, base.Bug = run.Parts, bug.Name(run.Bug)
+	for id := 1; id <= min(run.Brokers, 3); id++ {
+		base.Voters = append(base.Voters, config.Voter{ID: kafkaID(id), Host: host(id), Port: port})
+	}
+	base, err := base.With(run.Config)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]config.Config, run.Brokers)
+	for i := range out {
+		c := base
+		c.NodeID, c.Host, c.Port = kafkaID(i+1), host(i+1), port
+		c.Controller = i < 3
+		if err := c.Check(); err != nil {
+			return nil, fmt.Errorf("configuration of broker %d: %w", i+1, err)
+		}
+		out[i] = c
+	}
+	return out, nil
+}

@@ -1,0 +1,95 @@
+package harness
+
+import (
+	"fmt"
+	"strings"
+
+	"tidemark/checker"
+	"tidemark/results"
+	"tidemark/sim"
+)
+
+// Replay is a run carried out again from its directory.
+type Replay struct {
+	Result  *Result
+	Stored  results.Outcome
+	Exact   bool   // the same build made it: the hash must match
+	Matches bool   // the trace hash is the same
+	Differs string // the first event that differs, in words; "" if none does or it cannot be told
+}
+
+// Again carries out a stored run again. For the same build the trace hash must be the stored one; another build runs the stored plan and
+// options and reports its own verdict.
+func Again(d results.Dir, watch Watch) (*Replay, error) {
+	stored, err := d.Outcome()
+	if err != nil {
+		return nil, err
+	}
+	run := stored.Run
+	if run.World != "sim" {
+		return nil, fmt.Errorf("%s: the run is of the world %q, expected sim", d.Path, run.World)
+	}
+	watch.Trail = true
+	res, err := Simulate(run, watch)
+	if err != nil {
+		return nil, err
+	}
+	rep := &Replay{Result: res, Stored: stored, Exact: run.Build == BuildHash()}
+	rep.Matches = fmt.Sprintf("%016x", res.Hash) == stored.Hash
+	if !rep.Matches {
+		rep.Differs = firstDifference(d, res, watch)
+	}
+	return rep, nil
+}
+
+// firstDifference finds the first event whose hash differs from the stored trail's, and runs once more to read it.
+func firstDifference(d results.Dir, res *Result, watch Watch) string {
+	trail, err := d.Trail()
+	if err != nil {
+		return err.Error()
+	}
+	at := 0
+	for at < len(trail) && at < len(res.Trail) && trail[at] == res.Trail[at] {
+		at++
+	}
+	if at == len(trail) && at == len(res.Trail) {
+		return "no event differs: results.json holds another hash than the trail's run had"
+	}
+	if at == len(res.Trail) {
+		return fmt.Sprintf("the stored run had %d events, this one ended after %d", len(trail), at)
+	}
+	text := fmt.Sprintf("event %d", at+1)
+	watch.Trail = false
+	watch.Trace = func(e sim.Event) {
+		if e.Seq == uint64(at+1) {
+			text = EventLine(e)
+		}
+	}
+	if _, err := Simulate(res.Run, watch); err != nil {
+		text += ": " + err.Error()
+	}
+	return text
+}
+
+// EventLine is one event of a trace, for people.
+func EventLine(e sim.Event) string {
+	who := "-"
+	if e.Node >= 0 {
+		who = fmt.Sprint(e.Node)
+	}
+	return fmt.Sprintf("%8d %13.6f %3s %08x %s", e.Seq, e.Time.Seconds(), who, uint32(e.Hash), e.Text)
+}
+
+// Summary is the verdict block of a run, for a terminal.
+func Summary(v checker.Verdict) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s: %s\n", strings.ToUpper(string(v.Status)), v.Reason)
+	s := v.Stats
+	fmt.Fprintf(&out, "  sends %d: %d acknowledged, %d refused, %d unknown; polls %d: %d records\n", s.Sends, s.Acked, s.Failed, s.Unknown, s.Polls, s.Records)
+	fmt.Fprintf(&out, "  faults %d, seen to bite %d; leader changes %d, ISR shrinks %d, growths %d, truncations %d\n",
+		s.Faults, s.FaultsObserved, s.LeaderChanges, s.ISRShrinks, s.ISRGrowths, s.Truncations)
+	for _, f := range v.Findings {
+		fmt.Fprintf(&out, "  %s: %s (%d) on %s\n    %s\n", f.Severity, f.Class, f.Count, f.Partition, f.Text)
+	}
+	return out.String()
+}

@@ -1,0 +1,66 @@
+package harness
+
+import (
+	"fmt"
+	"strings"
+
+	"tidemark/history"
+	"tidemark/results"
+)
+
+// ReplayLine is the line to paste that replays a run exactly, or for want of a stored run makes it again.
+func ReplayLine(d results.Dir) string { return "tidemark replay " + d.Path }
+
+// Save writes a finished run: history, trail, logs, results.json and report.html. run.json is in dir already.
+func Save(d results.Dir, res *Result) error {
+	if err := d.WriteHistory(res.History); err != nil {
+		return err
+	}
+	if res.Trail != nil {
+		if err := d.WriteTrail(res.Trail); err != nil {
+			return err
+		}
+	}
+	for _, b := range BrokerIDs(res.Run) {
+		if err := d.WriteLog(b, brokerLog(b, res.History)); err != nil {
+			return err
+		}
+	}
+	return d.Finish(res.Outcome(d), res.History)
+}
+
+// Outcome is the result as the run directory holds it.
+func (r *Result) Outcome(d results.Dir) results.Outcome {
+	return results.Outcome{
+		Run: r.Run, Verdict: r.Verdict, Hash: fmt.Sprintf("%016x", r.Hash), Replay: ReplayLine(d), Wall: r.Wall.Seconds(),
+	}
+}
+
+// brokerLog is what one broker did, a line a step.
+func brokerLog(b history.BrokerID, h *history.History) []byte {
+	var out strings.Builder
+	for i := range h.Steps {
+		s := &h.Steps[i]
+		if s.Broker != b {
+			continue
+		}
+		fmt.Fprintf(&out, "%13.6f %s", s.Time.Seconds(), s.Kind)
+		if s.Partition.Topic != "" {
+			fmt.Fprintf(&out, " %s epoch %d", s.Partition, s.Epoch)
+		}
+		if s.Peer != history.NoBroker && s.Peer != b {
+			fmt.Fprintf(&out, " peer %d", s.Peer)
+		}
+		if s.From != s.To {
+			fmt.Fprintf(&out, " %d -> %d", s.From, s.To)
+		}
+		if len(s.ISR) > 0 {
+			fmt.Fprintf(&out, " isr %v", s.ISR)
+		}
+		if s.Detail != "" {
+			fmt.Fprintf(&out, " (%s)", s.Detail)
+		}
+		out.WriteByte('\n')
+	}
+	return []byte(out.String())
+}

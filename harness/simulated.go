@@ -1,0 +1,102 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"tidemark/broker"
+	"tidemark/checker"
+	"tidemark/history"
+	"tidemark/sim"
+)
+
+// Result is all that came of one run.
+type Result struct {
+	Run     history.Run
+	History *history.History
+	Verdict checker.Verdict
+	Hash    uint64 // of the simulated trace
+	Events  uint64
+	Virtual time.Duration // simulated time
+	Wall    time.Duration // of the simulation and the check
+	Trail   []uint32      // of each event, the low half of the trace hash up to it; kept on request
+}
+
+// Watch says what to keep or show of a simulated run besides its result.
+type Watch struct {
+	Trail bool
+	Trace func(sim.Event)
+	// Blind leaves the invariants out.
+	Blind bool
+}
+
+// porcupineSteps is the second judge's budget for one run.
+const porcupineSteps = 5_000_000
+
+// Simulate carries out a run in the simulated world and judges it. The error is the harness's own trouble, never a finding.
+func Simulate(run history.Run, watch Watch) (*Result, error) {
+	begun := time.Now()
+	configs, err := Configs(run)
+	if err != nil {
+		return nil, err
+	}
+	contract := checker.ContractOf(run)
+	inv := checker.NewInvariants(contract)
+	eye := newWatcher(inv, run.MinISR)
+	var record *history.Recorder
+	res := &Result{Run: run}
+	opt := sim.Options{
+		Seed: run.Seed, Configs: configs, Until: virtualBound(run),
+		Record: func(s history.Step) { record.Step(s) },
+	}
+	if !watch.Blind {
+		opt.AfterEvent = eye.afterEvent
+	}
+	if watch.Trace != nil {
+		opt.Trace = watch.Trace
+	}
+	if watch.Trail {
+		opt.EventHash = func(h uint64) { res.Trail = append(res.Trail, uint32(h)) }
+	}
+	var w *sim.World
+	eye.node = func(b history.BrokerID) *broker.Node {
+		if w == nil {
+			return nil
+		}
+		return w.Node(b)
+	}
+	record = history.NewRecorder(func() time.Duration { return clock(w) }, nil)
+	if w, err = sim.New(opt); err != nil {
+		return nil, fmt.Errorf("simulated world: %w", err)
+	}
+	l := &loop{run: run, env: w, cluster: w, record: record}
+	err = w.Run(l.execute)
+	res.Hash, res.Events, res.Virtual = w.Hash(), w.Events(), w.Now()
+	res.History = record.History()
+	if err != nil {
+		return res, fmt.Errorf("seed %d: %w", run.Seed, err)
+	}
+	res.Verdict = checker.Check(run, res.History, inv.Broken(), checker.Options{PorcupineSteps: porcupineSteps})
+	res.Wall = time.Since(begun)
+	return res, nil
+}
+
+// clock reads a world that may still be in the making: its brokers start at time 0.
+func clock(w *sim.World) time.Duration {
+	if w == nil {
+		return 0
+	}
+	return w.Now()
+}
+
+// virtualBound is the latest virtual time that a run may come to.
+func virtualBound(run history.Run) time.Duration {
+	return run.Duration + run.Settle + createBound + finalBound + 30*time.Minute
+}
+
+// durable reports whether the contract promises that what was acknowledged is never lost.
+func durable(run history.Run) bool { return checker.ContractOf(run).Durable }
+
+// IsHarness reports whether an error is the harness's own trouble.
+func IsHarness(err error) bool { return errors.Is(err, errHarness) }
