@@ -50,6 +50,9 @@ type Batch struct {
 // records, whose bytes b need not hold, nor at the CRC. The error is a *InvalidBatch.
 func ParseBatch(b []byte) (Batch, error) {
 	if len(b) > atMagic {
+		if binary.BigEndian.Uint32(b[atLength:]) == 0 { // as where a file's length outlived its data
+			return Batch{}, reject(kafka.CorruptMessage, "batch length field is 0, expected at least %d", headerSize-lengthOverhead)
+		}
 		if magic := int8(b[atMagic]); magic == 0 || magic == 1 {
 			return Batch{}, reject(kafka.UnsupportedForMessageFormat, "batch has magic %d, expected 2", magic)
 		} else if magic != 2 {

@@ -68,7 +68,10 @@ func (l *Log) FlushSteps() ([]disk.Step, kafka.Offset) {
 		steps = append(steps, disk.ReplaceFile(l.dir, epochFile, FormatEpochs(l.epochs.entries))...)
 	}
 	if f.dir > f.done {
-		steps = append(steps, disk.Step{Op: disk.SyncDir, Path: l.dir}, disk.Step{Op: disk.SyncDir, Path: path.Dir(l.dir)})
+		if f.epochs <= f.done { // else the replacement has synced it
+			steps = append(steps, disk.Step{Op: disk.SyncDir, Path: l.dir})
+		}
+		steps = append(steps, disk.Step{Op: disk.SyncDir, Path: path.Dir(l.dir)})
 	}
 	f.underWay = append(f.underWay, flushUnderWay{f.version, l.end, l.end})
 	return steps, l.end

@@ -169,7 +169,10 @@ func (r *recovery) examine(firstScanned int) (kafka.Offset, error) {
 			}
 			firstScanned = i
 		}
-		if i == firstScanned {
+		switch {
+		case i == 0:
+			l.epochs.trim(0) // of a log that began earlier, perhaps
+		case i == firstScanned:
 			l.epochs.trim(s.base)
 		}
 		if err := r.scan(s); err != nil {
@@ -323,12 +326,15 @@ func (r *recovery) settle(end kafka.Offset) error {
 		last.size = r.valid
 	}
 	l.end, l.recoveryPoint = end, end
-	l.epochs.trim(end) // of these no record is left
+	if l.epochs.trim(end) { // of these no record is left
+		l.flush.epochsChanged()
+	}
 	l.window.forget()
 	if r.Clean = len(r.scanned) == 0; !r.Clean {
 		if err := r.sync(); err != nil {
 			return err
 		}
+		l.flush = flushState{}
 	}
 	return last.openIndex(l.fs)
 }

@@ -1,0 +1,334 @@
+package log
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"tidemark/broker/disk"
+	"tidemark/broker/kafka"
+)
+
+// TestScenarios runs the stories in testdata. Each file works on one log in directory "t" of a disk in memory:
+//
+//	open [clean] [recovery-point=N] [segment=BYTES] [interval=BYTES] [max-batch=BYTES]
+//	append epoch=N value...          as leader; values joined by + make one batch, each word a batch
+//	fetched base=N epoch=N value...  as follower
+//	assign epoch=N start=N           epoch-end N...
+//	read from=N [bound=N] [max=BYTES] [one]
+//	time MS...                       batches from "append at=MS"
+//	truncate N                       truncate-fully N
+//	flush                            begin-flush, end-flush: a flush under way
+//	cut FILE BYTES                   removes bytes at the end of a file
+//	grow FILE BYTES                  adds zeros: a length that outlived its data
+//	flip FILE AT                     inverts the byte at a position (negative: from the end)
+//	put FILE                         makes a file hold the lines below the command
+//	show FILE                        prints a text file
+//	remove FILE...                   files: lists all with their sizes
+//	close
+//
+// All but reads print the log's state afterwards.
+func TestScenarios(t *testing.T) {
+	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
+		s := &scenario{t: t, fs: disk.Mem(), cfg: Config{SegmentBytes: 400, IndexIntervalBytes: 150, MaxBatchBytes: 300}}
+		datadriven.RunTest(t, path, s.run)
+	})
+}
+
+type scenario struct {
+	t     *testing.T
+	fs    disk.FS
+	cfg   Config
+	log   *Log
+	steps []disk.Step
+	end   kafka.Offset
+}
+
+func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
+	words, args := split(d)
+	var out strings.Builder
+	switch d.Cmd {
+	case "open":
+		s.open(&out, words, args)
+	case "append":
+		first, end, err := s.log.Append(s.batches(0, words, args), kafka.Epoch(args["epoch"]))
+		report(&out, err, "offsets %d to %d", first, end-1)
+	case "fetched":
+		_, err := s.log.AppendFetched(s.batches(args["base"], words, args))
+		report(&out, err, "")
+	case "assign":
+		s.log.AssignEpoch(kafka.Epoch(args["epoch"]), kafka.Offset(args["start"]))
+	case "epoch-end":
+		for _, n := range numbers(words) {
+			e, end := s.log.EpochEnd(kafka.Epoch(n))
+			fmt.Fprintf(&out, "asked %d: epoch %d ends at %d\n", n, e, end)
+		}
+		return out.String()
+	case "read":
+		return s.read(words, args)
+	case "time":
+		for _, n := range numbers(words) {
+			offset, at, err := s.log.OffsetForTime(n)
+			report(&out, err, "since %d: offset %d at %d", n, offset, at)
+		}
+		return out.String()
+	case "truncate":
+		_, err := s.log.Truncate(kafka.Offset(numbers(words)[0]))
+		report(&out, err, "")
+	case "truncate-fully":
+		report(&out, s.log.TruncateFully(kafka.Offset(numbers(words)[0])), "")
+	case "flush":
+		s.begin(&out)
+		s.finish()
+	case "begin-flush":
+		s.begin(&out)
+	case "end-flush":
+		s.finish()
+	case "show":
+		return s.show(words[0])
+	case "files":
+		return s.files()
+	case "dump":
+		return s.dump()
+	case "close":
+		report(&out, s.log.Close(), "")
+		return out.String()
+	default:
+		s.damage(d, words)
+		return ""
+	}
+	s.state(&out)
+	return out.String()
+}
+
+func (s *scenario) open(out *strings.Builder, words []string, args map[string]int64) {
+	for name, field := range map[string]*int{"segment": &s.cfg.SegmentBytes, "interval": &s.cfg.IndexIntervalBytes, "max-batch": &s.cfg.MaxBatchBytes} {
+		if v, ok := args[name]; ok {
+			*field = int(v)
+		}
+	}
+	l, rec, err := Open(s.fs, "t", s.cfg, kafka.Offset(args["recovery-point"]), len(words) > 0 && words[0] == "clean")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.log = l
+	if rec.Clean {
+		fmt.Fprintln(out, "clean")
+	} else {
+		fmt.Fprintf(out, "scanned %d bytes, truncated %d, from %d to %d\n", rec.ScannedBytes, rec.TruncatedBytes, rec.From, rec.To)
+	}
+	if rec.Reason != "" {
+		fmt.Fprintln(out, rec.Reason)
+	}
+}
+
+func (s *scenario) batches(base int64, words []string, args map[string]int64) []byte {
+	var all []byte
+	for _, w := range words {
+		var values [][]byte
+		for v := range strings.SplitSeq(w, "+") {
+			values = append(values, []byte(v))
+		}
+		all = append(all, BuildBatch(kafka.Offset(base), kafka.Epoch(args["epoch"]), args["at"], values...)...)
+		base += int64(len(values))
+	}
+	return all[:len(all)-int(args["short"])]
+}
+
+func (s *scenario) read(words []string, args map[string]int64) string {
+	bound, maxBytes := int64(s.log.End()), int64(1<<20)
+	if v, ok := args["bound"]; ok {
+		bound = v
+	}
+	if v, ok := args["max"]; ok {
+		maxBytes = v
+	}
+	data, err := s.log.Read(kafka.Offset(args["from"]), kafka.Offset(bound), int(maxBytes), len(words) > 0)
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	var out strings.Builder
+	for len(data) > 0 {
+		b, err := parseWhole(data)
+		if err != nil {
+			return err.Error() + "\n"
+		}
+		records, err := Records(data, 1000)
+		if err != nil {
+			return err.Error() + "\n"
+		}
+		fmt.Fprintf(&out, "%d-%d epoch %d:", b.Base, b.Last, b.Epoch)
+		for _, r := range records {
+			fmt.Fprintf(&out, " %s", r.Value)
+		}
+		fmt.Fprintf(&out, " (%d bytes)\n", b.Size)
+		data = data[b.Size:]
+	}
+	return out.String()
+}
+
+func (s *scenario) begin(out *strings.Builder) {
+	s.steps, s.end = s.log.FlushSteps()
+	for _, step := range s.steps {
+		fmt.Fprintln(out, step)
+	}
+}
+
+func (s *scenario) finish() {
+	for _, step := range s.steps {
+		if err := disk.Run(s.fs, step); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	s.log.Flushed(s.end)
+}
+
+// state prints everything that a log knows about itself.
+func (s *scenario) state(out *strings.Builder) {
+	l := s.log
+	fmt.Fprintf(out, "start %d end %d recovery point %d", l.Start(), l.End(), l.RecoveryPoint())
+	if l.NeedsFlush() {
+		fmt.Fprint(out, " needs flush")
+	}
+	fmt.Fprint(out, "\nepochs:")
+	for _, e := range l.Epochs() {
+		fmt.Fprintf(out, " %d@%d", e.Epoch, e.Start)
+	}
+	fmt.Fprintln(out)
+	for _, seg := range l.segments {
+		fmt.Fprintf(out, "segment %d to %d: %d bytes, index", seg.base, seg.end, seg.size)
+		for _, e := range seg.index {
+			fmt.Fprintf(out, " %d@%d", int64(e.relative)+int64(seg.base), e.position)
+		}
+		fmt.Fprintln(out)
+	}
+}
+
+func (s *scenario) dump() string {
+	c, err := Dump(s.fs, "t")
+	var out strings.Builder
+	fmt.Fprintf(&out, "start %d end %d\n", c.Start, c.End)
+	for _, r := range c.Records {
+		fmt.Fprintf(&out, "%d epoch %d %s\n", r.Offset, r.Epoch, r.Value)
+	}
+	report(&out, err, "")
+	return out.String()
+}
+
+func (s *scenario) files() string {
+	names, err := s.fs.ReadDir("t")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var out strings.Builder
+	for _, name := range names {
+		f := s.file(name)
+		size, _ := f.Size()
+		fmt.Fprintf(&out, "%s %d\n", name, size)
+	}
+	return out.String()
+}
+
+func (s *scenario) show(name string) string {
+	data, err := disk.ReadFile(s.fs, "t/"+name, 1000)
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	return string(data)
+}
+
+func (s *scenario) file(name string) disk.File {
+	f, err := s.fs.Open("t/"+name, false)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return f
+}
+
+// damage is what a crash or a bad disk does to files.
+func (s *scenario) damage(d *datadriven.TestData, words []string) {
+	if d.Cmd == "remove" {
+		for _, name := range words {
+			if err := s.fs.Remove("t/" + name); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+		return
+	}
+	if d.Cmd == "put" {
+		if err := disk.Run(s.fs, disk.Step{Op: disk.WriteFile, Path: "t/" + words[0], Data: []byte(d.Input + "\n")}); err != nil {
+			s.t.Fatal(err)
+		}
+		return
+	}
+	n := numbers(words[1:])[0]
+	f := s.file(words[0])
+	size, err := f.Size()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	switch d.Cmd {
+	case "cut":
+		err = f.Truncate(size - n)
+	case "grow":
+		err = f.Truncate(size + n)
+	case "flip":
+		if n < 0 {
+			n += size
+		}
+		var b [1]byte
+		if err = disk.ReadFull(f, b[:], n); err == nil {
+			b[0] ^= 0xff
+			_, err = f.WriteAt(b[:], n)
+		}
+	default:
+		d.Fatalf(s.t, "unknown command %s", d.Cmd)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func report(out *strings.Builder, err error, format string, args ...any) {
+	var bad *InvalidBatch
+	switch {
+	case errors.As(err, &bad), err != nil:
+		fmt.Fprintln(out, err)
+	case format != "":
+		fmt.Fprintf(out, format+"\n", args...)
+	}
+}
+
+// split separates bare words from name=number arguments.
+func split(d *datadriven.TestData) ([]string, map[string]int64) {
+	var words []string
+	args := map[string]int64{}
+	for _, a := range d.CmdArgs {
+		if len(a.Vals) == 0 {
+			words = append(words, a.Key)
+			continue
+		}
+		n, err := strconv.ParseInt(a.Vals[0], 10, 64)
+		if err != nil {
+			panic(err)
+		}
+		args[a.Key] = n
+	}
+	return words, args
+}
+
+func numbers(words []string) []int64 {
+	ns := make([]int64, len(words))
+	for i, w := range words {
+		n, err := strconv.ParseInt(w, 10, 64)
+		if err != nil {
+			panic(err)
+		}
+		ns[i] = n
+	}
+	return ns
+}
