@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"tidemark/history"
 )
@@ -63,15 +65,47 @@ func settleFindings(h *history.History, contract Contract) []Finding {
 	return nil
 }
 
-// brokenFindings tells the invariants that were broken.
+// StepInvariant is the kind of the steps by which a finding tells broken invariants: Time, Partition, Peer none, the offset in From, and the
+// invariant's name, a colon and the detail in Detail.
+const StepInvariant history.StepKind = "invariant"
+
+// brokenFindings tells the invariants that were broken, those of one partition together: what breaks first breaks others soon.
 func brokenFindings(broken []Broken) []Finding {
 	var out []Finding
+	at := map[history.Partition]int{}
 	for i := range broken {
 		b := &broken[i]
-		out = append(out, Finding{Class: InvariantBroken, Severity: Violation, Partition: b.Partition, Offset: b.Offset, Value: b.Name, Count: 1,
-			Signature: string(InvariantBroken) + ": " + b.Name,
-			Witness:   Witness{Value: b.Name, Offset: b.Offset, Acked: -1, AckedBy: history.NoBroker, AckEpoch: -1},
-			Text:      fmt.Sprintf("%s was broken at %s on %v. %s", b.Name, clock(b.Time), b.Partition, sentence(b.Detail))})
+		n, ok := at[b.Partition]
+		if !ok {
+			n = len(out)
+			at[b.Partition] = n
+			out = append(out, Finding{Class: InvariantBroken, Severity: Violation, Partition: b.Partition, Offset: b.Offset, Value: b.Name,
+				Signature: string(InvariantBroken) + ": " + b.Name,
+				Witness:   Witness{Value: b.Name, Offset: b.Offset, Producer: -1, Acked: -1, AckedBy: history.NoBroker, AckEpoch: -1},
+				Text:      fmt.Sprintf("%s was broken on %v at %s: %s", b.Name, b.Partition, clock(b.Time), sentence(b.Detail))})
+		} else {
+			out[n].Text += fmt.Sprintf(" Then %s at %s: %s", b.Name, clock(b.Time), sentence(b.Detail))
+		}
+		f := &out[n]
+		f.Count++
+		f.Witness.Steps = append(f.Witness.Steps, history.Step{Time: time.Duration(b.Time), Kind: StepInvariant, Broker: history.NoBroker,
+			Partition: b.Partition, Epoch: -1, Peer: history.NoBroker, From: b.Offset, To: b.Offset, Detail: b.Name + ": " + b.Detail})
+	}
+	return out
+}
+
+// BrokenOf reads back from a stored verdict which invariants were broken, so that a later check of the same history can take them over: a
+// history does not hold the states in which they were seen.
+func BrokenOf(v Verdict) []Broken {
+	var out []Broken
+	for i := range v.Findings {
+		if v.Findings[i].Class != InvariantBroken {
+			continue
+		}
+		for _, s := range v.Findings[i].Witness.Steps {
+			name, detail, _ := strings.Cut(s.Detail, ": ")
+			out = append(out, Broken{Name: name, Time: int64(s.Time), Detail: detail, Partition: s.Partition, Offset: s.From})
+		}
 	}
 	return out
 }

@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"tidemark/history"
@@ -44,19 +46,301 @@ type BrokerView struct {
 	Fenced      bool
 }
 
+// The invariants' names. Those of log contents are all decided by comparing with the ghost, the true committed log; the name says who
+// disagrees with it.
+const (
+	LogMatching               = "LogMatching"                 // a follower's entry below its own HW
+	WeakIsr                   = "WeakIsr"                     // a deposed leader's entry below its own HW
+	ConsistentRead            = "ConsistentRead"              // the leader's entry below its HW: consumers read something else now
+	StrongIsr                 = "StrongIsr"                   // an entry below the true HW on a member of the controller's ISR
+	ValidHighWatermark        = "ValidHighWatermark"          // a member of the controller's ISR ends below the true HW
+	LeaderCandidate           = "LeaderCandidateCompleteness" // an eligible leader replica ends below the true HW
+	LeaderCompleteness        = "LeaderCompleteness"          // the leader ends below the true HW
+	LeaderInISR               = "LeaderInIsr"
+	ReplicationQuorumSuperset = "ReplicationQuorumSuperset" // the leader waits for fewer replicas than the controller's ISR
+	ValidControllerState      = "ValidControllerState"
+	OneLeaderPerEpoch         = "OneLeaderPerEpoch"
+	MonotoneEpoch             = "MonotoneEpoch"
+	MonotoneLeader            = "MonotoneLeader" // a leader's LEO or HW goes back within its epoch
+	ValidOffsets              = "ValidOffsets"   // log start ≤ HW ≤ LEO
+)
+
 // Invariants looks at every state that a simulated cluster goes through. It keeps ghosts: the true high watermark of each
 // partition (the highest that a leader of a committed epoch exposed) and the entries below it.
-type Invariants struct{ contract Contract }
-
-// NewInvariants returns invariants for a contract.
-func NewInvariants(c Contract) *Invariants { return &Invariants{contract: c} }
-
-// Partition tells the committed state of a partition after it changed.
-func (v *Invariants) Partition(now time.Duration, p PartitionView) {}
-
-// Replica tells a replica's state after it changed.
-func (v *Invariants) Replica(now time.Duration, p history.Partition, r ReplicaView) {
+//
+// What is watched follows from the contract. Where the true HW may be taken back (unclean election, faults beyond the budget) there is no
+// ghost, and the invariants that need it are off: all that compare entries or log ends. acks and min.insync.replicas switch none of them off,
+// as the HW waits for the maximal ISR whatever the producer asked for. Beyond the budget nothing is watched at all, for the controller itself
+// may have forgotten.
+//
+// Who is looked at matters as much. A log end is compared with the true HW only on a replica that runs in the incarnation that the controller
+// has registered: one that lost unsynced data stays in a stale ISR until its new registration commits, and that is no mistake. A deposed
+// leader that does not know it yet may hold anything above its own HW, and exposes nothing to the ghost. A follower may hold anything
+// above its own HW. A local HW may go back except on a leader within its epoch.
+type Invariants struct {
+	contract   Contract
+	partitions map[history.Partition]*watched
+	last       *watched
+	broken     []Broken
 }
 
-// Broken lists what was broken, the first of each name.
-func (v *Invariants) Broken() []Broken { return nil }
+// watched is what is known of one partition.
+type watched struct {
+	name      history.Partition
+	committed PartitionView
+	known     bool // committed was told
+	ghost     ghost
+	replicas  []*replica // ascending by broker
+}
+
+// replica is the last view of one replica, with how far it was compared with the ghost.
+type replica struct {
+	ReplicaView
+	checked history.Offset // entries below were compared
+}
+
+// NewInvariants returns invariants for a contract.
+func NewInvariants(c Contract) *Invariants {
+	return &Invariants{contract: c, partitions: map[history.Partition]*watched{}}
+}
+
+func (v *Invariants) at(p history.Partition) *watched {
+	if v.last != nil && v.last.name == p {
+		return v.last
+	}
+	w := v.partitions[p]
+	if w == nil {
+		w = &watched{name: p, committed: PartitionView{Leader: history.NoBroker, Epoch: -1}}
+		v.partitions[p] = w
+	}
+	v.last = w
+	return w
+}
+
+// breaks records a broken invariant, the first of each name on each partition.
+func (v *Invariants) breaks(name string, now time.Duration, w *watched, o history.Offset, format string, args ...any) {
+	for i := range v.broken {
+		if v.broken[i].Name == name && v.broken[i].Partition == w.name {
+			return
+		}
+	}
+	v.broken = append(v.broken, Broken{Name: name, Time: int64(now), Partition: w.name, Offset: o, Detail: fmt.Sprintf(format, args...)})
+}
+
+// Broken lists what was broken, the first of each name on each partition, in order of time.
+func (v *Invariants) Broken() []Broken { return v.broken }
+
+// Partition tells the committed state of a partition after it changed.
+func (v *Invariants) Partition(now time.Duration, p PartitionView) {
+	if !v.contract.WithinBudget {
+		return
+	}
+	w := v.at(p.Partition)
+	if w.known && p.Epoch < w.committed.Epoch {
+		v.breaks(MonotoneEpoch, now, w, history.UnknownOffset, "the controller's leader epoch went from %d back to %d", w.committed.Epoch, p.Epoch)
+	}
+	if sameView(&w.committed, &p) {
+		return
+	}
+	w.committed, w.known = p, true
+	v.controllerState(now, w)
+	for _, r := range w.replicas {
+		v.examine(now, w, r)
+	}
+}
+
+// sameView reports whether two committed states say the same; a metadata record elsewhere repeats every partition.
+func sameView(a, b *PartitionView) bool {
+	if a.Leader != b.Leader || a.Epoch != b.Epoch || a.MinISR != b.MinISR || !slices.Equal(a.ISR, b.ISR) || !slices.Equal(a.ELR, b.ELR) ||
+		!slices.Equal(a.Replicas, b.Replicas) || len(a.Known) != len(b.Known) {
+		return false
+	}
+	for id, k := range b.Known {
+		if a.Known[id] != k {
+			return false
+		}
+	}
+	return true
+}
+
+// controllerState checks ValidControllerState and LeaderInIsr.
+func (v *Invariants) controllerState(now time.Duration, w *watched) {
+	p := &w.committed
+	if p.Leader != history.NoBroker && !slices.Contains(p.ISR, p.Leader) {
+		v.breaks(LeaderInISR, now, w, history.UnknownOffset, "leader %d is not in the ISR %s", p.Leader, list(p.ISR))
+	}
+	bad := func(format string, args ...any) {
+		v.breaks(ValidControllerState, now, w, history.UnknownOffset, format, args...)
+	}
+	for _, b := range p.ISR {
+		switch {
+		case !slices.Contains(p.Replicas, b):
+			bad("ISR member %d is not one of the replicas %s", b, list(p.Replicas))
+		case slices.Contains(p.ELR, b):
+			bad("broker %d is in the ISR and in the ELR", b)
+		case p.Known[b].Fenced && (v.contract.ELR || len(p.ISR) > 1): // in classic mode the last member stays, dead or alive
+			bad("ISR member %d is fenced", b)
+		}
+	}
+	for _, b := range p.ELR {
+		if !slices.Contains(p.Replicas, b) {
+			bad("ELR member %d is not one of the replicas %s", b, list(p.Replicas))
+		}
+	}
+	if len(p.ELR) > 0 && len(p.ISR) >= min(p.MinISR, len(p.Replicas)) {
+		bad("the ISR %s has min.insync.replicas %d members, and the ELR is %s", list(p.ISR), p.MinISR, list(p.ELR))
+	}
+}
+
+// Replica tells a replica's state after it changed.
+func (v *Invariants) Replica(now time.Duration, p history.Partition, view ReplicaView) {
+	if !v.contract.WithinBudget {
+		return
+	}
+	w := v.at(p)
+	r := w.replica(view.Broker)
+	if r.Running && view.Running && r.Incarnation == view.Incarnation {
+		v.monotone(now, w, &r.ReplicaView, &view)
+	} else {
+		r.checked = max(0, r.checked-recheck) // what recovery may have changed is at the end
+	}
+	if view.Epoch != r.Epoch {
+		r.checked = min(r.checked, max(0, r.LEO-recheck))
+	}
+	isr, maximal := append(r.ISR[:0], view.ISR...), append(r.Maximal[:0], view.Maximal...) // the caller's slices may be reused
+	r.ReplicaView = view
+	r.ISR, r.Maximal = isr, maximal
+	r.checked = max(min(r.checked, view.LEO), view.Start)
+	if view.Running && (view.HW < view.Start || view.HW > view.LEO) {
+		v.breaks(ValidOffsets, now, w, view.HW, "broker %d has log start %d, HW %d, LEO %d", view.Broker, view.Start, view.HW, view.LEO)
+	}
+	v.examine(now, w, r)
+}
+
+// recheck is how many entries are compared again where they may have been replaced without the log end showing it.
+const recheck = 64
+
+func (w *watched) replica(b history.BrokerID) *replica {
+	at, found := slices.BinarySearchFunc(w.replicas, b, func(r *replica, b history.BrokerID) int { return int(r.Broker) - int(b) })
+	if !found {
+		w.replicas = slices.Insert(w.replicas, at, &replica{ReplicaView: ReplicaView{Broker: b, Epoch: -1}})
+	}
+	return w.replicas[at]
+}
+
+// monotone checks what may not go back within one incarnation.
+func (v *Invariants) monotone(now time.Duration, w *watched, old, view *ReplicaView) {
+	if view.Epoch < old.Epoch {
+		v.breaks(MonotoneEpoch, now, w, history.UnknownOffset, "broker %d went from leader epoch %d back to %d", view.Broker, old.Epoch, view.Epoch)
+	}
+	if !old.Leads || !view.Leads || old.Epoch != view.Epoch {
+		return
+	}
+	if view.LEO < old.LEO {
+		v.breaks(MonotoneLeader, now, w, view.LEO, "broker %d, leader in epoch %d, cut its log from %d to %d", view.Broker, view.Epoch, old.LEO, view.LEO)
+	}
+	if view.HW < old.HW {
+		v.breaks(MonotoneLeader, now, w, view.HW, "broker %d, leader in epoch %d, took its HW from %d back to %d", view.Broker, view.Epoch, old.HW, view.HW)
+	}
+}
+
+// registered reports whether a replica runs in the incarnation that the controller knows.
+func (w *watched) registered(r *replica) bool {
+	k, ok := w.committed.Known[r.Broker]
+	return ok && r.Running && k.Incarnation == r.Incarnation
+}
+
+// leads reports whether a replica leads in the committed epoch.
+func (w *watched) leads(r *replica) bool {
+	return r.Leads && w.committed.Leader == r.Broker && w.committed.Epoch == r.Epoch && w.registered(r)
+}
+
+// examine checks one replica against the committed state and the ghost, and what the ghost's growth means for the others.
+func (v *Invariants) examine(now time.Duration, w *watched, r *replica) {
+	if !w.known || !r.Running {
+		return
+	}
+	c := &w.committed
+	if r.Leads && r.Epoch == c.Epoch && c.Leader != r.Broker && c.Leader != history.NoBroker {
+		v.breaks(OneLeaderPerEpoch, now, w, r.LEO, "broker %d leads in epoch %d, and the controller made broker %d its leader", r.Broker, r.Epoch, c.Leader)
+	}
+	leads := w.leads(r)
+	if leads {
+		for _, b := range c.ISR {
+			if !slices.Contains(r.Maximal, b) {
+				v.breaks(ReplicationQuorumSuperset, now, w, r.HW, "leader %d waits for %s in epoch %d, and the ISR is %s", r.Broker, list(r.Maximal), r.Epoch, list(c.ISR))
+				break
+			}
+		}
+	}
+	if !v.contract.CommittedReads {
+		return
+	}
+	v.compare(now, w, r)
+	if leads && w.ghost.grow(r) {
+		for _, other := range w.replicas {
+			v.candidate(now, w, other)
+		}
+		return
+	}
+	v.candidate(now, w, r)
+}
+
+// candidate checks that a replica that leads or may be elected has everything below the true HW.
+func (v *Invariants) candidate(now time.Duration, w *watched, r *replica) {
+	if !w.registered(r) {
+		return
+	}
+	c, hw := &w.committed, w.ghost.end()
+	inISR := slices.Contains(c.ISR, r.Broker)
+	name := ""
+	switch {
+	case c.Leader == r.Broker: // whether it knows of its election or not
+		name = LeaderCompleteness
+	case inISR:
+		name = ValidHighWatermark
+	case slices.Contains(c.ELR, r.Broker):
+		name = LeaderCandidate
+	default:
+		return
+	}
+	if r.LEO < hw {
+		v.breaks(name, now, w, r.LEO, "the log of broker %d ends at %d, below the true HW %d (epoch %d, leader %d, ISR %s, ELR %s)",
+			r.Broker, r.LEO, hw, c.Epoch, c.Leader, list(c.ISR), list(c.ELR))
+	}
+	v.compare(now, w, r)
+}
+
+// compare checks a replica's entries that were not compared yet: up to the true HW on a registered member of the ISR or ELR, up to its own HW
+// on every other. Each entry is asked for once, and at most recheck of them again after a restart or a new epoch.
+func (v *Invariants) compare(now time.Duration, w *watched, r *replica) {
+	if r.Entry == nil {
+		return
+	}
+	c := &w.committed
+	name, to := LogMatching, r.HW
+	member := w.registered(r) && (slices.Contains(c.ISR, r.Broker) || slices.Contains(c.ELR, r.Broker))
+	switch {
+	case w.leads(r):
+		name = ConsistentRead
+	case r.Leads:
+		name = WeakIsr
+	case member:
+		name, to = StrongIsr, w.ghost.end()
+	}
+	to = min(to, r.LEO, w.ghost.end())
+	for o := max(r.checked, w.ghost.base); o < to; o++ {
+		r.checked = o + 1
+		want := w.ghost.entry(o)
+		got, ok := r.Entry(o)
+		if !ok {
+			v.breaks(name, now, w, o, "broker %d has no entry at %d, where an entry of epoch %d was committed", r.Broker, o, want.Epoch)
+			return
+		}
+		if got != want {
+			v.breaks(name, now, w, o, "broker %d has an entry of epoch %d (%x) at %d, where one of epoch %d (%x) was committed",
+				r.Broker, got.Epoch, got.Digest, o, want.Epoch, want.Digest)
+			return
+		}
+	}
+}

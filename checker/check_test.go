@@ -1,0 +1,160 @@
+package checker
+
+import (
+	"reflect"
+	"testing"
+
+	"tidemark/history"
+)
+
+// TestBrokenInvariantsSurviveStorage checks that a stored verdict gives back the invariants that were broken.
+func TestBrokenInvariantsSurviveStorage(t *testing.T) {
+	p := history.Partition{Topic: "orders", Index: 1}
+	broken := []Broken{
+		{Name: LeaderCompleteness, Time: 5, Detail: "the log of broker 3 ends: at 10", Partition: p, Offset: 10},
+		{Name: StrongIsr, Time: 7, Detail: "broker 2", Partition: p, Offset: 9},
+		{Name: LogMatching, Time: 9, Detail: "broker 1", Partition: history.Partition{Topic: "orders"}, Offset: 4},
+	}
+	g := newGenerator(1, 600)
+	v := Check(testRun(g.partitions), g.generate(), broken, Options{})
+	if v.Status != Invalid || len(v.Findings) != 2 || v.Findings[0].Value != LeaderCompleteness || v.Findings[0].Count != 2 {
+		t.Fatalf("%s, %+v", v.Status, v.Findings)
+	}
+	if got := BrokenOf(v); !reflect.DeepEqual(got, broken) {
+		t.Fatalf("got %+v", got)
+	}
+}
+
+// TestVacuous checks each way in which a run means nothing.
+func TestVacuous(t *testing.T) {
+	history1 := func(steps int) (*history.History, history.Run) {
+		g := newGenerator(3, steps)
+		return g.generate(), testRun(g.partitions)
+	}
+	noFaults := func(h *history.History) {
+		h.Faults = nil
+	}
+	tests := []struct {
+		name   string
+		steps  int
+		change func(*history.History, *history.Run)
+		want   Status
+	}{
+		{"as it is", 600, func(*history.History, *history.Run) {}, Valid},
+		{"too few operations", 60, func(*history.History, *history.Run) {}, Vacuous},
+		{"a plan whose faults nobody saw", 600, func(h *history.History, _ *history.Run) { noFaults(h) }, Vacuous},
+		{"no plan", 600, func(h *history.History, r *history.Run) { noFaults(h); r.Plan = "# nothing\n\n" }, Valid},
+		{"an applied fault that no probe saw", 600, func(h *history.History, _ *history.Run) { h.Faults = h.Faults[:2] }, Vacuous},
+		{"a fault that came too late to change anything", 600, func(h *history.History, _ *history.Run) {
+			for i := range h.Faults {
+				h.Faults[i].Index += 1 << 40
+			}
+			for i := range h.Ops {
+				if h.Ops[i].Outcome == history.Pending {
+					h.Ops[i].Outcome, h.Ops[i].ReturnIndex = history.Info, 1<<39
+				}
+			}
+		}, Vacuous},
+		{"nothing read", 600, func(h *history.History, _ *history.Run) {
+			for i := range h.Ops {
+				if h.Ops[i].Kind == history.Poll && !h.Ops[i].Final {
+					h.Ops[i].Records = nil
+				}
+			}
+		}, Valid}, // the final reads read
+	}
+	for _, tt := range tests {
+		h, run := history1(tt.steps)
+		tt.change(h, &run)
+		if v := Check(run, h, nil, Options{}); v.Status != tt.want {
+			t.Errorf("%s: %s (%s)", tt.name, v.Status, v.Reason)
+		}
+	}
+}
+
+// TestNoEvidence checks that what could not be read is neither lost nor right.
+func TestNoEvidence(t *testing.T) {
+	unread := func(h *history.History, finals, dumps bool) {
+		for i := range h.Ops {
+			if h.Ops[i].Final && finals {
+				h.Ops[i].Outcome, h.Ops[i].Records = history.Info, nil
+			}
+		}
+		for i := range h.Dumps {
+			if dumps {
+				h.Dumps[i].Err, h.Dumps[i].Records = "permission denied", nil
+			}
+		}
+	}
+	for _, tt := range []struct {
+		name          string
+		finals, dumps bool
+		want          Status
+	}{
+		{"no final read, no dump", true, true, Unknown},
+		{"no dump", false, true, Valid},
+		{"no final read", true, false, Valid},
+	} {
+		g := newGenerator(5, 600)
+		h := g.generate()
+		for i := range h.Dumps { // without a final read the replicas' own high watermarks bound what is committed
+			h.Dumps[i].HW = h.Dumps[i].LEO
+		}
+		unread(h, tt.finals, tt.dumps)
+		v := Check(testRun(g.partitions), h, nil, Options{})
+		if v.Status != tt.want || len(v.Findings) > 0 {
+			t.Errorf("%s: %s (%s) %+v", tt.name, v.Status, v.Reason, v.Findings)
+		}
+	}
+}
+
+// TestSeverityTable tests every cell of contract × anomaly.
+func TestSeverityTable(t *testing.T) {
+	contract := func(change func(*history.Run)) Contract {
+		run := testRun(1)
+		change(&run)
+		return ContractOf(run)
+	}
+	contracts := []Contract{
+		contract(func(*history.Run) {}),
+		contract(func(r *history.Run) { r.MinISR = 1 }),
+		contract(func(r *history.Run) { r.ELR = false }),
+		contract(func(r *history.Run) { r.Acks = 1 }),
+		contract(func(r *history.Run) { r.Acks = 0 }),
+		contract(func(r *history.Run) { r.Unclean = true }),
+		contract(func(r *history.Run) { r.Beyond = true }),
+		contract(func(r *history.Run) { r.MinISR = 4 }),
+	}
+	// columns: all, min ISR 1, classic, acks=1, acks=0, unclean, beyond, min ISR 4; v is a violation, - allowed
+	table := map[Class]string{
+		LostWrite:         "vvv-----",
+		TwoValues:         "vvv-----",
+		Duplicate:         "vvvvvvvv",
+		Phantom:           "vvvvvvvv",
+		AbortedRead:       "vvvvvvvv",
+		RealtimeOrder:     "vvvvvv-v",
+		UncommittedRead:   "vvvvv--v",
+		NonmonotonicPoll:  "vvvvvvvv",
+		PollSkip:          "vvvvvvvv",
+		AckOffsetMismatch: "vvvvvvvv",
+		NotSettled:        "vvvvvv--",
+		InvariantBroken:   "vvvvvvvv",
+		Nonlinearizable:   "vvvvvvvv",
+	}
+	for class, row := range table {
+		for i, c := range contracts {
+			want := Allowed
+			if row[i] == 'v' {
+				want = Violation
+			}
+			if got := c.Severity(class); got != want {
+				t.Errorf("%s under contract %d (%s): %s", class, i, c.Because, got)
+			}
+		}
+	}
+	for i, c := range contracts {
+		if c.Because == "" || c.ExactlyOnce {
+			t.Errorf("contract %d: %+v", i, c)
+		}
+	}
+}
