@@ -134,7 +134,7 @@ func checkpointLines(data []byte) ([]string, error) {
 func parseNumber(line int, s, what string, bits int) (int64, error) {
 	n, err := strconv.ParseInt(s, 10, bits)
 	if err != nil || n < 0 || strconv.FormatInt(n, 10) != s {
-		return 0, lineError(line, s, fmt.Sprintf("a %s, a non-negative number of %d bits", what, bits))
+		return 0, lineError(line, s, fmt.Sprintf("%s, a non-negative number of %d bits", what, bits))
 	}
 	return n, nil
 }
