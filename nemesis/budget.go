@@ -31,7 +31,7 @@ type mark struct {
 	lost  bool          // unsynced data may be gone
 	down  bool          // not started again
 	since time.Duration // of the start
-	epoch history.Epoch // the partition's leader epoch when it went down
+	epoch history.Epoch // the partition's leader epoch, as far as it was seen while it was down
 	out   bool          // seen outside the ISR since it went down
 }
 
@@ -101,6 +101,10 @@ func (u *Unclean) See(s history.ClusterState, began time.Duration) {
 			r := &p.Replicas[j]
 			key := replica{p.Partition, r.Broker}
 			m, ok := u.marks[key]
+			if ok && m.down && p.Epoch > m.epoch {
+				m.epoch = p.Epoch
+				u.marks[key] = m
+			}
 			switch {
 			case !ok:
 			case !slices.Contains(p.ISR, r.Broker):

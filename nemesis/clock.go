@@ -47,7 +47,15 @@ func (d *drift) apply() (string, error) {
 	return "", nil
 }
 
-func (d *drift) probe() (string, error) { return d.measure(d.line.Fault.Rate) }
+func (d *drift) probe() (string, error) {
+	detail, err := d.measure(d.line.Fault.Rate)
+	for _, b := range d.event.Targets {
+		if err != nil && !d.alive(b) {
+			return "", fmt.Errorf("%w: broker %d is down", errHidden, b)
+		}
+	}
+	return detail, err
+}
 
 // measure reads every clock twice and compares its rate with the one expected.
 func (d *drift) measure(want float64) (string, error) {

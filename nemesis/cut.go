@@ -24,6 +24,11 @@ func (c *cut) claim(history.ClusterState) string {
 	return ""
 }
 
+// meaningful keeps the links whose ends are both up.
+func (c *cut) meaningful(links []link) []link {
+	return slices.DeleteFunc(slices.Clone(links), func(l link) bool { return !c.ends(l) })
+}
+
 // ends reports whether both ends of a link are up, so that a probe over it means something.
 func (c *cut) ends(l link) bool { return c.alive(l.from) && c.alive(l.to) }
 
@@ -47,17 +52,16 @@ func (c *cut) apply() (string, error) {
 // probe sends across the cut, where nothing may arrive, and between brokers that no fault parts, where it must: a network that
 // is down altogether is no partition.
 func (c *cut) probe() (string, error) {
-	across := slices.DeleteFunc(slices.Clone(c.done), func(l link) bool { return !c.ends(l) })
-	if len(across) == 0 {
-		return "", errors.New("no link of the partition has both ends up")
-	}
+	across := c.meaningful(c.done)
 	open := c.open(c.every())
-	timeout := c.probeTime(c.line.For)
-	arrived := c.probeLinks(slices.Concat(across, open), timeout)
+	arrived := c.probeLinks(slices.Concat(across, open), c.probeTime(c.line.For))
 	for i, l := range across {
-		if arrived[i] && c.ends(l) {
+		if arrived[i] {
 			return "", fmt.Errorf("link %v still passes", l)
 		}
+	}
+	if across = c.meaningful(across); len(across) == 0 {
+		return "", fmt.Errorf("%w: no link of the partition has both ends up", errHidden)
 	}
 	still := c.open(open)
 	for i, l := range open {

@@ -1,7 +1,9 @@
 package nemesis
 
 import (
+	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"tidemark/history"
@@ -18,12 +20,221 @@ type Space struct {
 	Duration   time.Duration // of the load; every fault is undone before its end
 }
 
-// Generate draws a plan (swarm: some runs have one kind only, some all; some quiet, some dense).
+// The shape of a generated plan.
+const (
+	warmMax     = 3 * time.Second  // nothing happens at first, at most so long
+	tailMax     = 10 * time.Second // nothing happens at last, so that the run settles
+	longestMax  = time.Minute      // no fault lasts longer
+	generateMax = 250              // lines of a plan, about
+
+	// telling is the length from which on a fault outlasts the usual broker session (3 s) and replica lag (2 s): the ISR
+	// shrinks, a leader is elected, clients time out.
+	telling = 3500 * time.Millisecond
+)
+
+// Generate draws a plan (swarm: some runs have one kind only, some all; some quiet, some dense). Its lines are in order of time
+// as far as they have one; every fault with a time is undone before the last quarter, or the last 10 s, of the load. The plan is
+// empty if the world can do nothing that such a cluster would notice.
 func Generate(rnd *rand.Rand, s Space) Plan {
-	p := s.Partitions[rnd.IntN(len(s.Partitions))]
+	s.Can = s.useful()
+	if len(s.Can) == 0 || len(s.Partitions) == 0 {
+		return Plan{}
+	}
+	d := newDrawer(rnd, s)
+	share := d.log(0.15, 1) // of the time that has a fault in it
+	for t := d.begin; t < d.end && len(d.lines) < generateMax; {
+		over := d.scene(t)
+		if d.chance(d.overlap) {
+			over = t + time.Duration(d.rnd.Float64()*float64(over-t))
+		}
+		gap := time.Duration(float64(over-t) * (1 - share) / share * d.log(0.25, 2))
+		t = over + max(min(gap, d.longest*2), 100*time.Millisecond, s.Duration/generateMax)
+	}
+	if !slices.ContainsFunc(d.lines, d.bites) {
+		d.bite()
+	}
+	slices.SortStableFunc(d.lines, func(a, b drawn) int { return int(a.at - b.at) })
+	var p Plan
+	for _, l := range d.lines {
+		p.Lines = append(p.Lines, l.Line)
+	}
+	return p
+}
+
+// useful lists the abilities that make sense here, in a fixed order: links need two ends, elections two replicas, and below two
+// in-sync replicas no budget allows to lose unsynced data.
+func (s Space) useful() []world.Ability {
+	can := slices.DeleteFunc(slices.Clone(s.Can), func(k world.Ability) bool {
+		return len(s.Brokers) == 0 ||
+			k == world.CanPartition && len(s.Brokers) < 2 ||
+			k == world.CanElect && s.Factor < 2 ||
+			k == world.CanPowerFail && s.MinISR < 2
+	})
+	slices.Sort(can)
+	return can
+}
+
+// drawer holds what one run was given, and the lines drawn so far.
+type drawer struct {
+	Space
+	rnd     *rand.Rand
+	kinds   []world.Ability
+	parts   []history.Partition
+	begin   time.Duration
+	end     time.Duration // of the last fault
+	longest time.Duration
+	overlap float64 // how often a scene begins before the last one is over
+	logical float64 // how often a trigger is an event
+	lines   []drawn
+}
+
+// drawn is a line with the time for which it was meant, whatever its trigger.
+type drawn struct {
+	Line
+	at time.Duration
+}
+
+func newDrawer(rnd *rand.Rand, s Space) *drawer {
+	d := &drawer{Space: s, rnd: rnd}
+	d.begin = min(warmMax, s.Duration/20)
+	d.end = s.Duration - min(tailMax, s.Duration/4)
+	window := d.end - d.begin
+	d.longest = max(time.Millisecond, min(longestMax, max(s.Duration/5, min(6*time.Second, window*6/10))))
+	d.kinds = d.someKinds()
+	d.parts = s.Partitions
+	if d.chance(0.7) {
+		d.parts = d.parts[rnd.IntN(len(d.parts)):][:1]
+	}
+	if d.chance(0.6) {
+		d.overlap = d.log(0.1, 0.8)
+	}
+	if d.chance(0.5) {
+		d.logical = d.log(0.1, 0.5)
+	}
+	return d
+}
+
+// someKinds draws the kinds of this run: one, all, or some.
+func (d *drawer) someKinds() []world.Ability {
+	can := d.Can
+	switch x := d.rnd.Float64(); {
+	case x < 0.2:
+		return can[d.rnd.IntN(len(can)):][:1]
+	case x < 0.4:
+		return can
+	}
+	can = slices.Clone(can)
+	d.rnd.Shuffle(len(can), func(i, j int) { can[i], can[j] = can[j], can[i] })
+	n := min(len(can), 2+d.rnd.IntN(max(1, len(can)-2)))
+	kinds := can[:n]
+	slices.Sort(kinds)
+	return kinds
+}
+
+func (d *drawer) chance(p float64) bool { return d.rnd.Float64() < p }
+
+// log draws between two positive numbers, evenly on a logarithmic scale.
+func (d *drawer) log(low, high float64) float64 {
+	return low * math.Exp(d.rnd.Float64()*math.Log(max(high, low)/low))
+}
+
+func (d *drawer) span(low, high time.Duration) time.Duration {
+	return neat(time.Duration(d.log(float64(low), float64(max(low, high)))))
+}
+
+// neat cuts a duration to the digits that a reader wants to see.
+func neat(t time.Duration) time.Duration {
+	switch {
+	case t >= 10*time.Second:
+		return t.Truncate(100 * time.Millisecond)
+	case t >= time.Second:
+		return t.Truncate(10 * time.Millisecond)
+	case t >= time.Millisecond:
+		return t.Truncate(time.Millisecond)
+	}
+	return t
+}
+
+func (d *drawer) has(kinds ...world.Ability) bool {
+	return slices.ContainsFunc(kinds, func(k world.Ability) bool { return slices.Contains(d.kinds, k) })
+}
+
+// kind draws one of the run's kinds, from among the preferred ones if the run has any of those.
+func (d *drawer) kind(preferred ...world.Ability) world.Ability {
+	from := slices.DeleteFunc(slices.Clone(d.kinds), func(k world.Ability) bool { return !slices.Contains(preferred, k) })
+	if len(from) == 0 {
+		from = d.kinds
+	}
+	return from[d.rnd.IntN(len(from))]
+}
+
+func (d *drawer) part() history.Partition { return d.parts[d.rnd.IntN(len(d.parts))] }
+
+// add puts a line at a time, cut short where the faults' time ends, and returns when it is over.
+func (d *drawer) add(at time.Duration, f Fault, length time.Duration) (over time.Duration) {
+	return d.on(Trigger{Kind: AtTime, At: neat(max(at, 0))}, at, f, length)
+}
+
+// on is add with a trigger that is expected about the time at.
+func (d *drawer) on(t Trigger, at time.Duration, f Fault, length time.Duration) (over time.Duration) {
+	at = neat(max(at, 0))
+	length = min(neat(length), d.longest, d.end-at)
+	if length <= 0 {
+		return at
+	}
+	l := Line{Trigger: t, Fault: f, For: length}
+	if f.Kind == world.CanElect {
+		l.For, length = 0, 0
+	}
+	d.lines = append(d.lines, drawn{l, at})
+	return at + length
+}
+
+// bites reports whether a line surely changes a leader, an ISR or an outcome in a healthy cluster.
+func (d *drawer) bites(l drawn) bool {
+	f := l.Fault
+	if l.Trigger.Kind != AtTime {
+		return false
+	}
+	replica := slices.ContainsFunc(f.Targets, func(t Target) bool {
+		switch t.Role {
+		case Leader, Follower, ISR:
+			return true
+		case OSR:
+			return false
+		}
+		return d.Factor >= len(d.Brokers)
+	})
+	switch f.Kind {
+	case world.CanElect:
+		return f.Targets[0].Role == Follower && f.Targets[0].Partition == f.Partition
+	case world.CanKill, world.CanPowerFail, world.CanStop:
+		return replica
+	case world.CanPause:
+		return replica && l.For >= telling
+	case world.CanPartition:
+		return replica && l.For >= telling && f.Shape == Split
+	default:
+		return replica && l.For >= telling && f.Rate <= rateSlow
+	}
+}
+
+// bite puts a line that surely bites in the place of whatever comes first.
+func (d *drawer) bite() {
+	kind := d.kind()
+	p := d.part()
 	leader := []Target{{Role: Leader, Partition: p}}
-	return Plan{Lines: []Line{
-		{Trigger: Trigger{At: s.Duration / 6}, Fault: Fault{Kind: world.CanPartition, Targets: leader, Others: []Target{{Role: Rest}}}, For: s.Duration / 6},
-		{Trigger: Trigger{At: s.Duration / 2}, Fault: Fault{Kind: world.CanKill, Targets: leader}, For: s.Duration / 12},
-	}}
+	f := Fault{Kind: kind, Targets: leader}
+	switch kind {
+	case world.CanElect:
+		f.Partition, f.Targets = p, []Target{{Role: Follower, Partition: p}}
+	case world.CanPartition:
+		f.Others = []Target{{Role: Rest}}
+	case world.CanClock:
+		f.Rate = rateMin
+	}
+	over := d.add(d.begin, f, d.span(telling, d.longest))
+	opener := d.lines[len(d.lines)-1]
+	d.lines = slices.DeleteFunc(d.lines[:len(d.lines)-1], func(l drawn) bool { return l.at <= over })
+	d.lines = append(d.lines, opener)
 }

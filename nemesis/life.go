@@ -35,7 +35,11 @@ type life struct {
 	action action // nil until it is allowed
 	ended  bool   // verified undone
 	undone bool   // recorded as undone
+	unseen string // why no probe could have seen it in force
 }
+
+// errHidden is in a probe's error when other faults hide this one: it does not count, but nothing went wrong.
+var errHidden = errors.New("not observed, as other faults hide it")
 
 func (x *run) newLife(i int, l Line, text string, nth int) *life {
 	return &life{
@@ -126,9 +130,12 @@ func (f *life) act() error {
 		detail, err = f.action.probe()
 		return err
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, errHidden):
+		f.unseen, err = err.Error(), nil
+	case err != nil:
 		err = fmt.Errorf("not observed: %w", err)
-	} else {
+	default:
 		f.record(history.FaultObserved, detail)
 	}
 	s, _ := f.observe()
@@ -148,7 +155,7 @@ func (f *life) settle() error {
 		}
 		if !f.undone {
 			f.undone = true
-			f.record(history.FaultUndone, "")
+			f.record(history.FaultUndone, f.unseen)
 		}
 		if detail, err = f.action.verify(); err != nil {
 			return fmt.Errorf("not verified undone: %w", err)

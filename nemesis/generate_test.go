@@ -1,0 +1,174 @@
+package nemesis
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"tidemark/history"
+	"tidemark/world"
+)
+
+func testSpace(brokers int, duration time.Duration) Space {
+	c := newFakeCluster(&fakeEnv{}, brokers)
+	return Space{
+		Can: everything, Brokers: c.Brokers(), Partitions: testParts,
+		Factor: min(3, brokers), MinISR: fakeMinISR, Duration: duration,
+	}
+}
+
+// TestGeneratedPlans draws spaces and seeds: every plan is its text, passes Check, ends in time, and comes again from its seed.
+func TestGeneratedPlans(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := testSpace(rapid.IntRange(1, 7).Draw(t, "brokers"), time.Duration(rapid.Int64Range(int64(time.Millisecond), int64(24*time.Hour)).Draw(t, "duration")))
+		s.Can = rapid.SliceOfNDistinct(rapid.SampledFrom(everything), 1, len(everything), func(a world.Ability) world.Ability { return a }).Draw(t, "can")
+		s.Partitions = s.Partitions[:rapid.IntRange(1, 2).Draw(t, "partitions")]
+		s.MinISR = rapid.IntRange(1, s.Factor).Draw(t, "min")
+		seed := rapid.Uint64().Draw(t, "seed")
+		draw := func() Plan { return Generate(rand.New(rand.NewPCG(seed, 0)), s) }
+		p := draw()
+		if again := draw(); again.String() != p.String() {
+			t.Fatalf("the same seed drew\n%v\nand\n%v", p, again)
+		}
+		if read, err := Parse(p.String()); err != nil || read.String() != p.String() {
+			t.Fatalf("\n%v\nwas read as\n%v (%v)", p, read, err)
+		}
+		if err := p.Check(s.Can, s.Brokers, s.Partitions); err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Lines) == 0 != (len(s.useful()) == 0) {
+			t.Fatalf("%d lines from the abilities %v", len(p.Lines), s.useful())
+		}
+		end := s.Duration - min(tailMax, s.Duration/4)
+		for _, l := range p.Lines {
+			if l.Trigger.At+l.For > end || l.For > longestMax {
+				t.Fatalf("%v is not over by %v", l, end)
+			}
+			if l.For == 0 && l.Fault.Kind != world.CanElect {
+				t.Fatalf("%v has no end", l)
+			}
+		}
+	})
+}
+
+// TestGeneratedSpread counts over 1,000 seeds what the plans hold: every kind and role often, some plans quiet, some dense.
+func TestGeneratedSpread(t *testing.T) {
+	const seeds = 1000
+	var lengths []int
+	kinds, roles, triggers := make(map[world.Ability]int), make(map[Role]int), make(map[TriggerKind]int)
+	single, all := 0, 0
+	for seed := range uint64(seeds) {
+		p := Generate(world.Stream(seed, "plan", 0), testSpace(3, time.Minute))
+		lengths = append(lengths, len(p.Lines))
+		needs := p.Needs()
+		for _, k := range needs {
+			kinds[k]++
+		}
+		if len(needs) == 1 {
+			single++
+		}
+		if len(needs) == len(everything) {
+			all++
+		}
+		seen := make(map[Role]bool)
+		came := make(map[TriggerKind]bool)
+		for _, l := range p.Lines {
+			came[l.Trigger.Kind] = true
+			for _, tg := range l.Fault.Targets {
+				seen[tg.Role] = true
+			}
+		}
+		for r := range seen {
+			roles[r]++
+		}
+		for k := range came {
+			triggers[k]++
+		}
+	}
+	slices.Sort(lengths)
+	t.Logf("lines: %d to %d, median %d, a tenth above %d; one kind only: %d, all: %d", lengths[0], lengths[seeds-1], lengths[seeds/2], lengths[seeds*9/10], single, all)
+	t.Logf("plans with kind: %v; role (by number, leader, ...): %v; trigger: %v", kinds, roles, triggers)
+	for _, k := range everything {
+		if kinds[k] < 250 || kinds[k] > 800 {
+			t.Errorf("%d of %d plans have %s, expected 250 to 800", kinds[k], seeds, k)
+		}
+	}
+	if single < 100 || all < 10 {
+		t.Errorf("%d plans of one kind, %d of all: expected 100 and 10 at least", single, all)
+	}
+	for _, k := range []TriggerKind{AfterAcks, AfterElections, WhenISR} {
+		if triggers[k] < 50 {
+			t.Errorf("%d plans have trigger %d, expected 50 at least", triggers[k], k)
+		}
+	}
+	if lengths[seeds/10] > 4 || lengths[seeds*9/10] < 12 {
+		t.Errorf("plans have from %d to %d lines in the middle eight tenths, expected quiet ones and dense ones", lengths[seeds/10], lengths[seeds*9/10])
+	}
+}
+
+// TestGeneratedPlansBite carries plans out on the fake cluster: nearly all change an ISR or a leader, every kind is observed in
+// many runs, half of the runs can write for more than half of the time, and whatever was done is verified undone.
+func TestGeneratedPlansBite(t *testing.T) {
+	const runs = 1000
+	observed, refused, failed := make(map[string]int), make(map[string]int), make(map[string]int)
+	vacuous := 0
+	var up []float64
+	for seed := range uint64(runs) {
+		env := &fakeEnv{seed: seed}
+		r := newFakeRun(env, 3)
+		r.Bound = 10 * time.Second
+		p := Generate(world.Stream(seed, "plan", 0), testSpace(3, time.Minute))
+		env.Go("acks", func() { r.ack(time.Second/4, time.Minute) })
+		var failure error
+		if err := env.run(func() { failure = r.Run(p, 54*time.Second) }); err != nil || failure != nil {
+			t.Errorf("seed %d: %v %v", seed, err, failure)
+		}
+		if env.now > 64*time.Second {
+			t.Errorf("seed %d ended at %v", seed, env.now)
+		}
+		c := r.Cluster.(*fakeCluster)
+		if c.change == 0 {
+			vacuous++
+			t.Logf("seed %d is vacuous:\n%v", seed, p)
+		}
+		up = append(up, float64(c.up)/float64(c.at))
+		did := make(map[string]map[history.FaultPhase]bool)
+		for _, e := range r.Record.History().Faults {
+			if did[e.Kind] == nil {
+				did[e.Kind] = make(map[history.FaultPhase]bool)
+			}
+			did[e.Kind][e.Phase] = true
+			if e.Phase == history.FaultFailed {
+				failed[e.Kind]++
+				if failed[e.Kind] <= 2 {
+					t.Logf("seed %d: %s failed: %s", seed, e.Line, e.Detail)
+				}
+			}
+			if e.Phase == history.FaultRefused {
+				refused[e.Kind]++
+			}
+		}
+		for kind, phases := range did {
+			if phases[history.FaultObserved] {
+				observed[kind]++
+			}
+		}
+	}
+	slices.Sort(up)
+	t.Logf("vacuous %d of %d; writable in the median %.2f of the time, a tenth below %.2f; runs in which a kind was observed %v; refused %v; failed %v",
+		vacuous, runs, up[runs/2], up[runs/10], observed, refused, failed)
+	if vacuous > runs/50 {
+		t.Errorf("%d of %d plans changed nothing", vacuous, runs)
+	}
+	if up[runs/2] < 0.6 {
+		t.Errorf("in the median run writes were possible %.2f of the time, expected 0.6", up[runs/2])
+	}
+	for _, k := range everything {
+		if observed[string(k)] < runs/6 {
+			t.Errorf("%s was observed in %d of %d runs", k, observed[string(k)], runs)
+		}
+	}
+}
