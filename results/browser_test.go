@@ -143,6 +143,13 @@ func (b *browser) quiet(t *testing.T, url string) {
 	}
 }
 
+// forget starts over with complaints and requests.
+func (b *browser) forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.complaints, b.requests = nil, nil
+}
+
 // picture writes a PNG of the whole page, or of its top at most height pixels high if height is not 0.
 func (b *browser) picture(t *testing.T, path string, height int64) {
 	t.Helper()

@@ -75,7 +75,7 @@ func (l *life) fate() string {
 	case l.refused >= 0:
 		return "refused"
 	case l.observed >= 0 && l.verified >= 0:
-		return "observed"
+		return "took effect"
 	case l.observed >= 0:
 		return "left behind"
 	case l.applied >= 0:

@@ -158,7 +158,7 @@ func opText(op *history.Op) string {
 			text = "1 record"
 		}
 		if n := len(op.Records); n > 0 {
-			text += fmt.Sprintf(", offsets %d to %d", op.Records[0].Offset, op.Records[n-1].Offset)
+			text += ", " + rangeWord(op.Records[0].Offset, op.Records[n-1].Offset)
 		}
 		if op.HW >= 0 {
 			text += fmt.Sprintf(", high watermark %d", op.HW)

@@ -27,6 +27,7 @@ type page struct {
 	FaultsLeft, FaultsShown int
 	FaultsObserved          int
 	Charted                 bool // there is a latency or a rate to draw
+	Bin                     string
 	Lanes                   []laneView
 	LanesLeft               int
 	Promises                []promise
@@ -105,6 +106,7 @@ func newPage(o Outcome, h *history.History) page {
 		Glance:    glance(o, h),
 		Windows:   windowViews(spans, h, v.Findings),
 		Charted:   len(h.Ops) > 0,
+		Bin:       secondsWord(binWidth(end)),
 		Promises:  promises(v.Contract),
 		Contract:  contractFacts(v.Contract),
 		Because:   clip(v.Contract.Because, textRunesMax),
@@ -182,7 +184,7 @@ func glance(o Outcome, h *history.History) []fact {
 	facts := []fact{
 		{"world", o.Run.World},
 		{"brokers", strconv.Itoa(o.Run.Brokers)},
-		{"length", o.Run.Duration.String()},
+		{"length", secondsWord(o.Run.Duration)},
 		{"sends acknowledged", fmt.Sprintf("%s of %s", count(s.Acked), count(s.Sends))},
 		{"outcome unknown", count(s.Unknown)},
 		{"leader changes", count(s.LeaderChanges)},
@@ -222,20 +224,20 @@ func statFacts(v checker.Verdict) []fact {
 	s := v.Stats
 	facts := []fact{
 		{"Sends", count(s.Sends)},
-		{"acknowledged", count(s.Acked)},
-		{"failed", count(s.Failed)},
-		{"outcome unknown", count(s.Unknown)},
+		{"Sends acknowledged", count(s.Acked)},
+		{"Sends failed", count(s.Failed)},
+		{"Sends of unknown outcome", count(s.Unknown)},
 		{"Polls", count(s.Polls)},
-		{"records read", count(s.Records)},
+		{"Records read", count(s.Records)},
 		{"Leader changes", count(s.LeaderChanges)},
 		{"ISR shrinks", count(s.ISRShrinks)},
 		{"ISR growths", count(s.ISRGrowths)},
 		{"Truncations", count(s.Truncations)},
 		{"Torn tails recovered", count(s.TornRecoveries)},
 		{"Faults", count(s.Faults)},
-		{"observed", count(s.FaultsObserved)},
+		{"Faults observed", count(s.FaultsObserved)},
 		{"Replicas dumped", count(s.DumpedReplicas)},
-		{"dumps unreadable", count(s.DumpErrors)},
+		{"Dumps unreadable", count(s.DumpErrors)},
 	}
 	kinds := make([]string, 0, len(s.FaultsByKind))
 	for kind := range s.FaultsByKind {
@@ -243,7 +245,7 @@ func statFacts(v checker.Verdict) []fact {
 	}
 	sort.Strings(kinds)
 	for _, kind := range kinds[:min(len(kinds), errorsMax)] {
-		facts = append(facts, fact{"faults of kind " + clip(kind, 40), count(s.FaultsByKind[kind])})
+		facts = append(facts, fact{"Observed of kind " + clip(kind, 40), count(s.FaultsByKind[kind])})
 	}
 	second := v.Porcupine.Outcome
 	if v.Porcupine.Windows > 0 {
@@ -298,8 +300,8 @@ func environment(o Outcome) (env, config []fact) {
 		{"World", orDash(r.World)},
 		{"Started", r.Started.UTC().Format(time.RFC3339)},
 		{"Real time taken", strconv.FormatFloat(o.Wall, 'f', 2, 64) + " s"},
-		{"Length of the load", r.Duration.String()},
-		{"Bound on settling", r.Settle.String()},
+		{"Length of the load", secondsWord(r.Duration)},
+		{"Bound on settling", secondsWord(r.Settle)},
 		{"Brokers", strconv.Itoa(r.Brokers)},
 		{"Topic", fmt.Sprintf("%s, %d partitions, replication factor %d", r.Topic, r.Parts, r.Factor)},
 		{"Clients", fmt.Sprintf("%d producers, %d consumers, %g operations a second", r.Writers, r.Readers, r.Rate)},

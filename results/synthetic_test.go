@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -25,7 +26,8 @@ type story struct {
 	leader  history.BrokerID // as the controller has it
 	epoch   history.Epoch
 	isr     []history.BrokerID
-	lost    history.Op // the write that is lost
+	lost    history.Op      // the write that is lost
+	busy    []time.Duration // until when each process has an operation under way
 }
 
 type storyBroker struct {
@@ -120,6 +122,37 @@ func (s *story) play() {
 		}
 	}
 	s.mark(storyEnd, "end")
+	s.reindex()
+}
+
+// reindex numbers everything in order of time, as a journal has it.
+func (s *story) reindex() {
+	type entry struct {
+		at    time.Duration
+		index *int64
+	}
+	var entries []entry
+	for i := range s.h.Ops {
+		op := &s.h.Ops[i]
+		entries = append(entries, entry{op.Invoke, &op.InvokeIndex}, entry{op.Return, &op.ReturnIndex})
+	}
+	for i := range s.h.Faults {
+		entries = append(entries, entry{s.h.Faults[i].Time, &s.h.Faults[i].Index})
+	}
+	for i := range s.h.States {
+		entries = append(entries, entry{s.h.States[i].Time, &s.h.States[i].Index})
+	}
+	for i := range s.h.Steps {
+		entries = append(entries, entry{s.h.Steps[i].Time, &s.h.Steps[i].Index})
+	}
+	for i := range s.h.Marks {
+		entries = append(entries, entry{s.h.Marks[i].Time, &s.h.Marks[i].Index})
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(*a.index, *b.index)) })
+	for i, e := range entries {
+		*e.index = int64(i)
+	}
+	slices.SortStableFunc(s.h.Steps, func(a, b history.Step) int { return cmp.Compare(a.Index, b.Index) })
 }
 
 func (s *story) next() int64 { s.index++; return s.index - 1 }
@@ -228,7 +261,7 @@ func (s *story) op(kind history.OpKind, process int32, now, took time.Duration) 
 }
 
 func (s *story) send(now time.Duration) {
-	process := int32(s.rnd.IntN(4))
+	process := s.idle(now)
 	took := time.Duration(2e6 + s.rnd.ExpFloat64()*4e6)
 	old := s.brokers[1]
 	deposed := old.cut && s.rnd.IntN(2) == 0
@@ -260,12 +293,25 @@ func (s *story) send(now time.Duration) {
 			s.lost = op
 		}
 	}
+	s.busy[process] = op.Return
 	s.h.Ops = append(s.h.Ops, op)
+}
+
+// idle picks a process without an operation under way; a new one if there is none.
+func (s *story) idle(now time.Duration) int32 {
+	first := s.rnd.IntN(4)
+	for i := range s.busy {
+		if p := (first + i) % len(s.busy); s.busy[p] < now {
+			return int32(p)
+		}
+	}
+	s.busy = append(s.busy, 0)
+	return int32(len(s.busy) - 1)
 }
 
 func (s *story) poll(now time.Duration) {
 	lead := s.brokers[s.leader]
-	op := s.op(history.Poll, 4+int32(s.rnd.IntN(2)), now, time.Duration(1e6+s.rnd.ExpFloat64()*2e6))
+	op := s.op(history.Poll, 1000+int32(s.rnd.IntN(2)), now, min(time.Duration(1e6+s.rnd.ExpFloat64()*2e6), 20*time.Millisecond))
 	op.Position, op.HW, op.LogStart = max(lead.hw-2, 0), lead.hw, 0
 	op.Final = now > 56*time.Second
 	for o := op.Position; o < op.HW; o++ {

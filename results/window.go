@@ -105,10 +105,11 @@ func windowViews(spans []span, h *history.History, findings []checker.Finding) [
 	return views
 }
 
-// eventsIn lists what happened in a window, in the journal's order: the faults, the finding's operations, and the steps of
+// eventsIn lists what happened in a window, in order: the faults, the finding's operations, and the steps of
 // its partition. Appends and high watermarks move all the time; only those that touch the finding's offset are told.
 func eventsIn(s span, h *history.History, f checker.Finding) (views []eventView, left int) {
 	type event struct {
+		at    time.Duration
 		index int64
 		view  eventView
 	}
@@ -119,7 +120,7 @@ func eventsIn(s span, h *history.History, f checker.Finding) (views []eventView,
 			if e.Detail != "" {
 				text += " (" + clip(e.Detail, 200) + ")"
 			}
-			events = append(events, event{e.Index, eventView{at(e.Time), "fault", text, false}})
+			events = append(events, event{e.Time, e.Index, eventView{at(e.Time), "fault", text, false}})
 		}
 	}
 	for _, step := range h.Steps {
@@ -130,7 +131,7 @@ func eventsIn(s span, h *history.History, f checker.Finding) (views []eventView,
 		if (step.Kind == history.StepAppend || step.Kind == history.StepHW) && !touches {
 			continue
 		}
-		events = append(events, event{step.Index, eventView{at(step.Time), "step", stepWord(step), touches}})
+		events = append(events, event{step.Time, step.Index, eventView{at(step.Time), "step", stepWord(step), touches}})
 	}
 	for _, id := range f.Ops[:min(len(f.Ops), witnessOpsMax)] {
 		op, ok := opByID(h.Ops, id)
@@ -138,13 +139,13 @@ func eventsIn(s span, h *history.History, f checker.Finding) (views []eventView,
 			continue
 		}
 		if s.holds(op.Invoke) {
-			events = append(events, event{op.InvokeIndex, eventView{at(op.Invoke), "operation", invokeWord(op), true}})
+			events = append(events, event{op.Invoke, op.InvokeIndex, eventView{at(op.Invoke), "operation", invokeWord(op), true}})
 		}
 		if op.Outcome != history.Pending && s.holds(op.Return) {
-			events = append(events, event{op.ReturnIndex, eventView{at(op.Return), "operation", returnWord(op), true}})
+			events = append(events, event{op.Return, op.ReturnIndex, eventView{at(op.Return), "operation", returnWord(op), true}})
 		}
 	}
-	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.index, b.index) })
+	slices.SortStableFunc(events, func(a, b event) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.index, b.index)) })
 	for _, e := range events {
 		if len(views) < windowEventsMax || e.view.Key && len(views) < 2*windowEventsMax {
 			views = append(views, e.view)

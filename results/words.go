@@ -70,6 +70,11 @@ func clipBytes(text string, max int) string {
 // at is a moment of the run as people read it, to the millisecond.
 func at(t time.Duration) string { return strconv.FormatFloat(t.Seconds(), 'f', 3, 64) + " s" }
 
+// secondsWord is a length of time as people read it.
+func secondsWord(d time.Duration) string {
+	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + " s"
+}
+
 func atNanos(nanos int64) string {
 	if nanos < 0 {
 		return "never"
@@ -91,6 +96,14 @@ func offsetWord(o history.Offset) string {
 		return "–"
 	}
 	return strconv.FormatInt(int64(o), 10)
+}
+
+// rangeWord names the offsets from first to last, both included.
+func rangeWord(first, last history.Offset) string {
+	if first == last {
+		return "offset " + offsetWord(first)
+	}
+	return fmt.Sprintf("offsets %s to %s", offsetWord(first), offsetWord(last))
 }
 
 func epochWord(e history.Epoch) string {
@@ -182,7 +195,7 @@ func stepWord(s history.Step) string {
 	case history.StepHW:
 		text = fmt.Sprintf("%s moved its high watermark %s → %s", who, offsetWord(s.From), offsetWord(s.To))
 	case history.StepAppend:
-		text = fmt.Sprintf("%s appended offsets %s to %s in epoch %s", who, offsetWord(s.From), offsetWord(s.To-1), epochWord(s.Epoch))
+		text = fmt.Sprintf("%s appended %s in epoch %s", who, rangeWord(s.From, s.To-1), epochWord(s.Epoch))
 	case history.StepTruncate:
 		text = fmt.Sprintf("%s truncated its log %s → %s", who, offsetWord(s.From), offsetWord(s.To))
 	case history.StepStart:

@@ -12,80 +12,85 @@
     if (cls) node.className = cls;
     return node;
   };
-  const axisWidth = 64;
+  const axisWidth = 76, axisHeight = 34, axisSpace = 80;
   const fontOf = (px) => `${px * devicePixelRatio}px ${getComputedStyle(document.body).fontFamily}`;
 
   // Fault bands: a colour for each kind, the line's number at the top.
   const kinds = [...new Set(data.bands.map((b) => b.kind))].sort();
   const kindColour = (kind) => brokerColour(kinds.indexOf(kind) + 3);
 
-  const paintBands = (labels) => (u) => {
-    const { ctx, bbox } = u;
-    const px = devicePixelRatio;
-    ctx.save();
-    ctx.beginPath();
-    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-    ctx.clip();
-    for (const b of data.bands) {
-      if (b.to < u.scales.x.min || b.from > u.scales.x.max) continue;
-      const x = u.valToPos(b.from, "x", true), width = Math.max(u.valToPos(b.to, "x", true) - x, px);
-      ctx.fillStyle = kindColour(b.kind);
-      ctx.globalAlpha = dark.matches ? 0.17 : 0.11;
-      ctx.fillRect(x, bbox.top, width, bbox.height);
-      ctx.globalAlpha = 0.9;
-      ctx.fillRect(x, bbox.top, width, 2 * px);
-      if (!labels) continue;
-      ctx.font = fontOf(10);
-      ctx.textBaseline = "top";
-      ctx.textAlign = "left";
-      ctx.fillText("#" + b.fault, x + 3 * px, bbox.top + 5 * px);
-    }
-    ctx.restore();
+  const clipped = (u, paint) => {
+    u.ctx.save();
+    u.ctx.beginPath();
+    u.ctx.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
+    u.ctx.clip();
+    paint(u.ctx, u.bbox, devicePixelRatio);
+    u.ctx.restore();
   };
-
-  const paintMoments = (moments) => (u) => {
-    const { ctx, bbox } = u;
-    const px = devicePixelRatio;
-    ctx.save();
+  const eachBand = (u, fn) => data.bands.forEach((b) => {
+    const x0 = u.valToPos(b.from, "x", true), x1 = u.valToPos(b.to, "x", true);
+    if (x1 >= u.bbox.left && x0 <= u.bbox.left + u.bbox.width) fn(b, x0, Math.max(x1, x0 + 2 * devicePixelRatio));
+  });
+  const paintBands = (u) => clipped(u, (ctx, bbox, px) => eachBand(u, (b, x0, x1) => {
+    ctx.fillStyle = kindColour(b.kind);
+    ctx.globalAlpha = dark.matches ? 0.17 : 0.11;
+    ctx.fillRect(x0, bbox.top, x1 - x0, bbox.height);
+    ctx.globalAlpha = 0.9;
+    ctx.fillRect(x0, bbox.top, x1 - x0, 2 * px);
+  }));
+  const nameBands = (u) => clipped(u, (ctx, bbox, px) => {
     ctx.font = fontOf(11);
     ctx.textBaseline = "top";
+    ctx.textAlign = "left";
+    eachBand(u, (b, x0, x1) => {
+      const left = Math.max(x0, bbox.left), text = [`#${b.fault} ${b.kind}`, `#${b.fault}`].find((t) => ctx.measureText(t).width < x1 - left - 8 * px);
+      ctx.fillStyle = kindColour(b.kind);
+      if (text) ctx.fillText(text, left + 4 * px, bbox.top + 5 * px);
+    });
+  });
+
+  const paintMoments = (moments, named) => (u) => clipped(u, (ctx, bbox, px) => {
+    ctx.font = fontOf(11);
+    ctx.textBaseline = "bottom";
+    ctx.strokeStyle = ctx.fillStyle = colour("bad");
+    ctx.lineWidth = 1.5 * px;
+    ctx.setLineDash([4 * px, 3 * px]);
     moments.forEach((m, i) => {
-      if (m.at < u.scales.x.min || m.at > u.scales.x.max) return;
       const x = Math.round(u.valToPos(m.at, "x", true));
-      ctx.strokeStyle = ctx.fillStyle = colour("bad");
-      ctx.lineWidth = px;
-      ctx.setLineDash([4 * px, 3 * px]);
       ctx.beginPath();
       ctx.moveTo(x, bbox.top);
       ctx.lineTo(x, bbox.top + bbox.height);
       ctx.stroke();
       const left = x > bbox.left + bbox.width * 0.75;
       ctx.textAlign = left ? "right" : "left";
-      ctx.fillText(m.name, x + (left ? -5 : 5) * px, bbox.top + (4 + 14 * (i % 4)) * px);
+      if (named) ctx.fillText(m.name, x + (left ? -5 : 5) * px, bbox.top + bbox.height - (4 + 15 * (i % 4)) * px);
     });
-    ctx.restore();
-  };
+  });
 
   const secondsAxis = () => ({
     stroke: colour("soft"), grid: { stroke: colour("grid"), width: 1 }, ticks: { stroke: colour("grid"), width: 1 }, font: `12px ${getComputedStyle(document.body).fontFamily}`,
-    values: (u, splits) => splits.map((s) => (s === null ? "" : +s.toFixed(3) + " s")),
+    size: axisHeight, space: axisSpace, values: (u, splits) => splits.map((s) => (s === null ? "" : +s.toFixed(3) + " s")),
   });
-  const valueAxis = (values) => ({ ...secondsAxis(), size: axisWidth, values });
+  const valueAxis = (values) => ({ ...secondsAxis(), size: axisWidth, space: 32, values });
   const number = (digits, unit) => (u, v) => (v === null || v === undefined ? "–" : v.toLocaleString("en", { maximumFractionDigits: digits }) + (unit ? " " + unit : ""));
 
   let charts = [];
   const plot = (host, opts, series, group) => {
     const sync = group || "run";
     const chart = new uPlot({
-      width: Math.max(host.clientWidth, 280), height: 220, legend: { live: true }, ...opts,
+      width: Math.max(host.clientWidth, 280), height: 220, padding: [10, 18, 0, 0], ...opts,
       cursor: { sync: { key: sync, scales: ["x", null] }, drag: { x: true, y: false }, points: { size: 5 }, y: false, ...(opts.cursor || {}) },
     }, series, host);
     charts.push({ chart, host });
     return chart;
   };
   const line = (label, stroke, more) => ({ label, stroke, width: 1.5, points: { show: false }, spanGaps: false, value: number(2), ...more });
-  const runScale = { time: false, range: (u, min, max) => (min === null || min === max ? [0, data.end] : [min, max]) };
-  const fixed = (from, to) => ({ time: false, min: from, max: to });
+  // The time axis shows exactly [from, to] until somebody zooms, so that charts stand below one another.
+  const timeScale = ({ from, to }) => ({
+    time: false,
+    range: (u, min, max) => (min === null || min <= u.data[0][0] && max >= u.data[0][u.data[0].length - 1] ? [from, to] : [min, max]),
+  });
+  const wholeRun = { from: 0, to: data.end };
 
   const drawLatency = (host) => {
     const l = data.latency;
@@ -96,40 +101,34 @@
     }
     plot(host, {
       height: 240,
-      scales: { x: { ...runScale }, y: { distr: 3, log: 10 } },
+      scales: { x: timeScale(wholeRun), y: { distr: 3, log: 10 } },
       axes: [secondsAxis(), valueAxis((u, splits) => splits.map((s) => (s === null ? "" : +s.toPrecision(3) + "")))],
       series: [{ label: "Time", value: number(2, "s") }, line("median", colour("c0"), { width: 2 }), line("95 %", colour("c2")), line("99 %", colour("c4")), line("longest", colour("faint"), { width: 1 }),
         line("longest wait of unknown outcome", colour("bad"), { width: 0, points: { show: true, size: 5, fill: colour("bad"), stroke: colour("bad") } })],
-      hooks: { drawClear: [paintBands(true)] },
+      hooks: { drawClear: [paintBands], draw: [nameBands] },
     }, [l.t, l.p50, l.p95, l.p99, l.max, l.open]);
   };
 
   const drawRate = (host) => {
     const r = data.rate;
-    const stepped = uPlot.paths.stepped({ align: 0 });
-    const outcome = (label, c, fill) => line(label, c, { paths: uPlot.paths.linear(), fill: fill ? c + "22" : undefined, value: number(1) });
+    const outcome = (label, c, fill) => line(label, c, { fill: fill ? c + "22" : undefined, value: number(1) });
     plot(host, {
       height: 190,
-      scales: { x: { ...runScale }, y: { range: (u, min, max) => [0, Math.max(max * 1.08, 1)] } },
+      scales: { x: timeScale(wholeRun), y: { range: (u, min, max) => [0, Math.max(max * 1.08, 1)] } },
       axes: [secondsAxis(), valueAxis()],
       series: [{ label: "Time", value: number(2, "s") }, outcome("acknowledged", colour("good"), true), outcome("failed", colour("bad"), true), outcome("unknown outcome", colour("warn"), true), outcome("polls", colour("faint"))],
-      hooks: { drawClear: [paintBands(true)] },
+      hooks: { drawClear: [paintBands], draw: [nameBands] },
     }, [r.t, r.acked, r.failed, r.unknown, r.polls]);
   };
 
   // A row of lanes: one a broker, coloured by role, the leader epoch written where there is room.
   const roles = { leader: "leader", isr: "in sync", out: "out of sync", deposed: "believes that it leads", down: "down or unreachable", untold: "not drawn" };
-  const drawLanes = (host, part, scale, group, moments) => {
-    const rows = part.brokers.length, rowHeight = 26;
+  const drawLanes = (host, part, span, group, moments) => {
+    const rows = part.brokers.length, rowHeight = 24;
     const readout = make("div", "", "readout");
     const segmentAt = (lane, t) => lane.find((s) => s.f <= t && t < s.t);
-    const paint = (u) => {
-      const { ctx, bbox } = u;
-      const px = devicePixelRatio, high = bbox.height / rows;
-      ctx.save();
-      ctx.beginPath();
-      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-      ctx.clip();
+    const paint = (u) => clipped(u, (ctx, bbox, px) => {
+      const high = bbox.height / rows;
       ctx.textBaseline = "middle";
       ctx.font = fontOf(11);
       part.lanes.forEach((lane, row) => {
@@ -147,16 +146,15 @@
           }
         }
       });
-      ctx.restore();
-    };
+    });
     plot(host, {
-      height: rows * rowHeight + 34, legend: { show: false },
-      scales: { x: scale, y: { range: () => [0, rows] } },
+      height: rows * rowHeight + axisHeight + 10, legend: { show: false },
+      scales: { x: timeScale(span), y: { range: () => [0, rows] } },
       axes: [secondsAxis(), { ...valueAxis(), grid: { show: false }, ticks: { show: false }, splits: () => part.brokers.map((b, i) => rows - i - 0.5), values: () => part.brokers.map((b) => "broker " + b) }],
       series: [{}, { label: "", points: { show: false }, width: 0 }],
       cursor: { points: { show: false } },
       hooks: {
-        draw: [paint, paintMoments(moments || [])],
+        draw: [paint, paintMoments(moments || [], false)],
         setCursor: [(u) => {
           const t = u.cursor.left >= 0 ? u.posToVal(u.cursor.left, "x") : NaN;
           readout.textContent = !(t >= 0) ? "" : t.toFixed(3) + " s: " + part.brokers.map((b, i) => {
@@ -165,7 +163,7 @@
           }).join(" · ");
         }],
       },
-    }, [[scale.min || 0, scale.max || data.end], [0, 0]], group);
+    }, [[span.from, span.to], [0, 0]], group);
     const key = make("div", undefined, "key-row");
     const used = new Set(part.lanes.flat().map((s) => s.r));
     for (const [name, text] of Object.entries(roles)) {
@@ -178,7 +176,7 @@
     host.append(key, readout);
   };
 
-  const drawLines = (host, part, scale, group, moments) => {
+  const drawLines = (host, part, span, group, moments) => {
     if (!part.t.length) return;
     const series = [{ label: "Time", value: number(3, "s") }], columns = [part.t];
     part.brokers.forEach((b, i) => {
@@ -186,11 +184,24 @@
       columns.push(part.leo[i], part.hw[i]);
     });
     plot(host, {
-      height: 230,
-      scales: { x: scale, y: {} },
-      axes: [secondsAxis(), valueAxis()],
-      series,
-      hooks: { drawClear: [paintBands(true)], draw: [paintMoments(moments || [])] },
+      height: 220, scales: { x: timeScale(span), y: {} }, axes: [secondsAxis(), valueAxis()], series,
+      hooks: { drawClear: [paintBands], draw: [nameBands, paintMoments(moments || [], true)] },
+    }, columns, group);
+  };
+
+  // How far each replica is behind the longest log: where the lines of offsets lie too close to tell apart.
+  const drawLag = (host, part, span, group, moments) => {
+    if (!part.t.length) return;
+    const series = [{ label: "Time", value: number(3, "s") }], columns = [part.t];
+    const longest = part.t.map((_, i) => Math.max(...part.leo.map((c) => (c[i] === null ? 0 : c[i]))));
+    const behind = (c) => c.map((v, i) => (v === null ? null : longest[i] - v));
+    part.brokers.forEach((b, i) => {
+      series.push(line(b + " LEO", brokerColour(i)), line(b + " HW", brokerColour(i), { dash: [5, 4] }));
+      columns.push(behind(part.leo[i]), behind(part.hw[i]));
+    });
+    plot(host, {
+      height: 170, scales: { x: timeScale(span), y: { range: (u, min, max) => [0, Math.max(max * 1.08, 5)] } }, axes: [secondsAxis(), valueAxis()], series,
+      hooks: { drawClear: [paintBands], draw: [nameBands, paintMoments(moments || [], false)] },
     }, columns, group);
   };
 
@@ -199,32 +210,24 @@
     if (!data.bands.length) return;
     const rows = kinds.length;
     plot(host, {
-      height: rows * 24 + 34, legend: { show: false },
-      scales: { x: { ...runScale }, y: { range: () => [0, rows] } },
-      axes: [secondsAxis(), { ...valueAxis(), size: axisWidth + 16, grid: { show: false }, ticks: { show: false }, splits: () => kinds.map((k, i) => rows - i - 0.5), values: () => kinds }],
+      height: rows * 24 + axisHeight + 10, legend: { show: false },
+      scales: { x: timeScale(wholeRun), y: { range: () => [0, rows] } },
+      axes: [secondsAxis(), { ...valueAxis(), grid: { show: false }, ticks: { show: false }, splits: () => kinds.map((k, i) => rows - i - 0.5), values: () => kinds }],
       series: [{}, { label: "", points: { show: false }, width: 0 }],
       cursor: { points: { show: false } },
-      hooks: { draw: [(u) => {
-        const { ctx, bbox } = u;
-        const px = devicePixelRatio, high = bbox.height / rows;
-        ctx.save();
-        ctx.beginPath();
-        ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-        ctx.clip();
-        ctx.font = fontOf(10);
+      hooks: { draw: [(u) => clipped(u, (ctx, bbox, px) => {
+        const high = bbox.height / rows;
+        ctx.font = fontOf(11);
         ctx.textBaseline = "middle";
-        for (const b of data.bands) {
-          const x0 = u.valToPos(b.from, "x", true), x1 = u.valToPos(b.to, "x", true);
+        ctx.textAlign = "left";
+        eachBand(u, (b, x0, x1) => {
           const top = bbox.top + kinds.indexOf(b.kind) * high + 3 * px;
           ctx.fillStyle = kindColour(b.kind);
-          ctx.fillRect(x0, top, Math.max(x1 - x0, 2 * px), high - 6 * px);
-          if (x1 - x0 > 22 * px) {
-            ctx.fillStyle = colour("paper");
-            ctx.fillText("#" + b.fault, x0 + 4 * px, top + (high - 6 * px) / 2);
-          }
-        }
-        ctx.restore();
-      }] },
+          ctx.fillRect(x0, top, x1 - x0, high - 6 * px);
+          ctx.fillStyle = colour("paper");
+          if (x1 - x0 > 24 * px) ctx.fillText("#" + b.fault, x0 + 5 * px, top + (high - 6 * px) / 2);
+        });
+      })] },
     }, [[0, data.end], [0, 0]]);
   };
 
@@ -242,15 +245,16 @@
     within("chart-latency", drawLatency);
     within("chart-rate", drawRate);
     data.partitions.forEach((part, i) => {
-      drawLanes(document.querySelector(`[data-lanes="${i}"]`), part, { ...runScale }, "run");
-      drawLines(document.querySelector(`[data-lines="${i}"]`), part, { ...runScale }, "run");
+      drawLanes(document.querySelector(`[data-lanes="${i}"]`), part, wholeRun, "run");
+      drawLines(document.querySelector(`[data-lines="${i}"]`), part, wholeRun, "run");
+      drawLag(document.querySelector(`[data-lag="${i}"]`), part, wholeRun, "run");
     });
     data.windows.forEach((w, i) => {
       const part = data.partitions[w.partition];
       const lanes = document.querySelector(`[data-window-lanes="${i}"]`), lines = document.querySelector(`[data-window-lines="${i}"]`);
       if (!part || !lanes) return;
-      drawLanes(lanes, part, fixed(w.from, w.to), "window" + i, w.moments);
-      drawLines(lines, part, fixed(w.from, w.to), "window" + i, w.moments);
+      drawLanes(lanes, part, w, "window" + i, w.moments);
+      drawLines(lines, part, w, "window" + i, w.moments);
     });
   };
   draw();
@@ -282,7 +286,7 @@
   // The table of operations: filtered here, shown a page at a time.
   const table = document.querySelector("#ops tbody");
   if (table) {
-    const ops = data.ops, pageSize = 200;
+    const ops = data.ops, firstPage = 40, pageSize = 400;
     const kindWords = ["send", "poll", "seek"], outcomeWords = ["pending", "ok", "failed", "unknown"];
     const field = (id) => document.getElementById("ops-" + id);
     let matching = [], shown = 0;
@@ -302,8 +306,9 @@
       return tr;
     };
     const more = () => {
-      table.append(...matching.slice(shown, shown + pageSize).map(row));
-      shown = Math.min(shown + pageSize, matching.length);
+      const next = Math.min(shown + (shown ? pageSize : firstPage), matching.length);
+      table.append(...matching.slice(shown, next).map(row));
+      shown = next;
       field("more").hidden = shown === matching.length;
       field("count").textContent = `${shown.toLocaleString("en")} of ${matching.length.toLocaleString("en")} matching`;
     };
