@@ -26,8 +26,8 @@ type consumer struct {
 }
 
 // runConsumer is the life of consumer number index.
-func (a *Append) runConsumer(index int, until time.Duration) {
-	c := &consumer{a: a, process: int32(a.Writers + index), positions: make([]history.Offset, a.Parts)}
+func (a *Append) runConsumer(index int, process int32, until time.Duration) {
+	c := &consumer{a: a, process: process, positions: make([]history.Offset, a.Parts)}
 	c.client = newClient(a.Env, a.Cluster, fmt.Sprintf("consumer-%d", index), a.Timeout)
 	defer c.client.close()
 	c.router = newRouter(c.client, a.Topic, a.Parts, a.Env.Rand("consumer metadata", index))
@@ -55,9 +55,7 @@ func (c *consumer) poll(part int32, to route) {
 		c.positions[part] = next
 	case code == kerr.OffsetOutOfRange.Code && c.a.Lossy:
 		c.seek(op.Partition, to)
-	case code == kerr.OffsetOutOfRange.Code:
-		// The position is kept: under this contract the records below it must come back.
-	default:
+	default: // where it is out of range the position is kept: under this contract the records below it must come back
 		c.router.forget(part)
 	}
 }

@@ -43,7 +43,7 @@ func (a *Append) Final(within time.Duration) error {
 	deadline := a.Env.Now() + within
 	c := newClient(a.Env, a.Cluster, "final", a.Timeout)
 	defer c.close()
-	r := &positioned{a: a, client: c, process: a.finisher(), final: true}
+	r := &positioned{a: a, client: c, process: a.process(a.finisher()), final: true}
 	r.router = newRouter(c, a.Topic, a.Parts, a.Env.Rand("final", 0))
 	r.fetch = newFetching(a.Topic, min(pollWait, a.Timeout/2), finalBytes)
 	for part := range a.Parts {

@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"errors"
+	"strconv"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
@@ -49,12 +50,15 @@ func lostOutcome(err error) history.Outcome {
 	return history.Info
 }
 
-// codeName is Kafka's name of an error code.
+// codeName is Kafka's name of an error code, or the number of one that is not known.
 func codeName(code int16) string {
-	if e := kerr.TypedErrorForCode(code); e != nil {
+	if code == kerr.NotLeaderForPartition.Code {
+		return "NOT_LEADER_OR_FOLLOWER" // its name since Kafka 2.6
+	}
+	if e := kerr.TypedErrorForCode(code); e != nil && e.Code == code {
 		return e.Message
 	}
-	return "NONE"
+	return "error code " + strconv.Itoa(int(code))
 }
 
 // acksNone is the error text of a send under acks=0: it left, and nobody will ever say what came of it.

@@ -21,8 +21,8 @@ type producer struct {
 }
 
 // runProducer is the life of producer number index.
-func (a *Append) runProducer(index int, until time.Duration) {
-	p := &producer{a: a, index: index, process: int32(index)}
+func (a *Append) runProducer(index int, process int32, until time.Duration) {
+	p := &producer{a: a, index: index, process: process}
 	p.client = newClient(a.Env, a.Cluster, fmt.Sprintf("producer-%d", index), a.Timeout)
 	defer p.client.close()
 	p.router = newRouter(p.client, a.Topic, a.Parts, a.Env.Rand("producer metadata", index))
@@ -50,7 +50,7 @@ func (p *producer) send(part int32, to route) {
 		p.router.forget(part)
 	}
 	if op.Outcome == history.Info {
-		p.process += p.a.processes() // its last operation may still be under way
+		p.process = p.a.process(p.index) // its last operation may still be under way
 	}
 }
 

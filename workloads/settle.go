@@ -17,15 +17,13 @@ type settling struct {
 	router   *router
 	send     *producing
 	fetch    *fetching
-	process  int32
 	deadline time.Duration
-	markers  int
 }
 
 // Settle waits, at most until the bound: a marker acknowledged on every partition and read back, ISR full, every LEO = HW. An error says
 // what did not come about.
 func (a *Append) Settle(within time.Duration) error {
-	s := &settling{a: a, process: a.settler(), deadline: a.Env.Now() + within}
+	s := &settling{a: a, deadline: a.Env.Now() + within}
 	s.client = newClient(a.Env, a.Cluster, "settler", a.Timeout)
 	defer s.client.close()
 	s.router = newRouter(s.client, a.Topic, a.Parts, a.Env.Rand("settler", 0))
@@ -63,7 +61,6 @@ func (s *settling) mark(p history.Partition) error {
 		from, err := listOffset(s.client, p, to, latest)
 		if err == nil {
 			err = s.attempt(p, to, from)
-			s.process += s.a.processes()
 		}
 		if err == nil {
 			return nil
@@ -76,16 +73,17 @@ func (s *settling) mark(p history.Partition) error {
 
 // attempt sends one marker, always with acks=all (an acknowledgement of less settles nothing), and polls until it is read.
 func (s *settling) attempt(p history.Partition, to route, from history.Offset) error {
-	op := history.Op{Process: s.process, Kind: history.Send, Acks: -1, Marker: true, Broker: to.leader, Epoch: to.epoch,
-		Partition: p, Value: fmt.Sprintf("m-%d-%d", p.Index, s.markers), Position: history.UnknownOffset}
-	s.markers++
+	process := s.a.process(s.a.settler())
+	op := history.Op{Process: process, Kind: history.Send, Acks: -1, Marker: true, Broker: to.leader, Epoch: to.epoch,
+		Partition: p, Value: fmt.Sprintf("m-%d-%d", p.Index, s.a.markers), Position: history.UnknownOffset}
+	s.a.markers++
 	id := s.a.Record.Invoke(op)
 	s.send.send(s.client, -1, &op)
 	s.a.Record.Complete(id, op)
 	if op.Outcome != history.OK {
 		return fmt.Errorf("%s: marker %s at broker %d: %s", p, op.Value, to.leader, op.Error)
 	}
-	reader := positioned{a: s.a, client: s.client, router: s.router, fetch: s.fetch, process: s.process, partition: p, position: from}
+	reader := positioned{a: s.a, client: s.client, router: s.router, fetch: s.fetch, process: process, partition: p, position: from}
 	for {
 		found := false
 		reading := reader.poll(s.deadline)

@@ -28,17 +28,28 @@ type Append struct {
 	Timeout time.Duration // of one request
 	// Lossy says that the contract allows loss: a consumer whose position is out of range seeks to the end it is told, and goes on.
 	Lossy bool
+
+	next    []int32 // number of each client's next process
+	markers int     // sent so far
 }
 
-// Processes are numbered so that each is unique and none depends on the order of events: producers from 0, then consumers, then
-// one for settling and one for final reads; a client that goes on under a new number adds the count of them all.
+// process returns a process number that no other operation has had. It does not depend on the order of events: producers count
+// from 0, then consumers, the one that settles, and the one that reads at the end; each goes on in steps of the count of them all.
+func (a *Append) process(client int) int32 {
+	if a.next == nil {
+		a.next = make([]int32, a.Writers+a.Readers+2)
+		for i := range a.next {
+			a.next[i] = int32(i)
+		}
+	}
+	p := a.next[client]
+	a.next[client] += int32(len(a.next))
+	return p
+}
 
-// processes is the count of processes that a run starts with.
-func (a *Append) processes() int32 { return int32(a.Writers + a.Readers + 2) }
+func (a *Append) settler() int { return a.Writers + a.Readers }
 
-func (a *Append) settler() int32 { return int32(a.Writers + a.Readers) }
-
-func (a *Append) finisher() int32 { return a.settler() + 1 }
+func (a *Append) finisher() int { return a.settler() + 1 }
 
 // gap is the mean time between two operations of one client.
 func (a *Append) gap() time.Duration {
@@ -55,9 +66,10 @@ func (a *Append) Load(until time.Duration) {
 	var mu sync.Mutex
 	running := a.Writers + a.Readers
 	ended := a.Env.NewSignal()
-	start := func(name string, index int, run func(int, time.Duration)) {
+	start := func(name string, index, client int, run func(index int, process int32, until time.Duration)) {
+		process := a.process(client)
 		a.Env.Go(fmt.Sprintf("%s-%d", name, index), func() {
-			run(index, until)
+			run(index, process, until)
 			mu.Lock()
 			running--
 			mu.Unlock()
@@ -65,10 +77,10 @@ func (a *Append) Load(until time.Duration) {
 		})
 	}
 	for i := range a.Writers {
-		start("producer", i, a.runProducer)
+		start("producer", i, i, a.runProducer)
 	}
 	for i := range a.Readers {
-		start("consumer", i, a.runConsumer)
+		start("consumer", i, a.Writers+i, a.runConsumer)
 	}
 	ended.Until(func() bool {
 		mu.Lock()
