@@ -127,6 +127,8 @@ func (m *Manager) removeReplica(now time.Duration, p *Partition) {
 		m.fatal(fmt.Errorf("closing the log of %v: %w", p.tp, err))
 		return
 	}
+	m.checkpointHW() // without it: a new topic of that name must not inherit what the checkpoints said
+	m.checkpointRecovery(flushJob{})
 	m.removeDir(p.dir)
 }
 

@@ -82,26 +82,31 @@ func (m *Manager) Flushed(now time.Duration, id disk.FlushID, err error) {
 // checkpointHW writes every replica's high watermark, also of those that have no leader at present (KAFKA-769).
 func (m *Manager) checkpointHW() {
 	m.hwMoved = false
-	m.hand(disk.ReplaceFile("", hwCheckpoint, m.formatHW()), flushJob{})
+	m.hand(disk.ReplaceFile("", hwCheckpoint, log.FormatOffsets(m.hws())), flushJob{})
 }
 
-func (m *Manager) formatHW() []byte {
+func (m *Manager) hws() map[kafka.TopicPartition]kafka.Offset {
 	offsets := make(map[kafka.TopicPartition]kafka.Offset, len(m.parts))
 	for _, p := range m.parts {
 		offsets[p.tp] = p.hw
 	}
-	return log.FormatOffsets(offsets)
+	return offsets
 }
 
 // checkpointRecovery writes every log's recovery point.
 func (m *Manager) checkpointRecovery(job flushJob) disk.FlushID {
 	m.recoveryMoved = false
+	return m.hand(disk.ReplaceFile("", recoveryCheckpoint, log.FormatOffsets(m.recoveryPoints())), job)
+}
+
+// recoveryPoints are those of every log, to be saved.
+func (m *Manager) recoveryPoints() map[kafka.TopicPartition]kafka.Offset {
 	offsets := make(map[kafka.TopicPartition]kafka.Offset, len(m.parts))
 	for _, p := range m.parts {
 		p.savedRecovery = p.log.RecoveryPoint()
 		offsets[p.tp] = p.savedRecovery
 	}
-	return m.hand(disk.ReplaceFile("", recoveryCheckpoint, log.FormatOffsets(offsets)), job)
+	return offsets
 }
 
 // BeginShutdown asks for a clean end: everything is flushed, the checkpoints and the clean-shutdown marker (with the broker
@@ -125,7 +130,7 @@ func (m *Manager) BeginShutdown(now time.Duration) {
 		recovery[p.tp] = end
 	}
 	steps = append(steps, disk.ReplaceFile("", recoveryCheckpoint, log.FormatOffsets(recovery))...)
-	steps = append(steps, disk.ReplaceFile("", hwCheckpoint, m.formatHW())...)
+	steps = append(steps, disk.ReplaceFile("", hwCheckpoint, log.FormatOffsets(m.hws()))...)
 	if m.brokerEpoch != kafka.NoBrokerEpoch {
 		steps = append(steps, disk.ReplaceFile("", log.CleanShutdownFile, log.FormatCleanShutdown(m.brokerEpoch))...)
 	}

@@ -123,10 +123,15 @@ func (m *Manager) waitForFlush(p *Partition) bool {
 // truncated follows up a truncation. The checkpoint file may hold a recovery point beyond the new end: until that is put right,
 // nothing is appended, or a crash would leave records that recovery trusts unread.
 func (m *Manager) truncated(p *Partition, oldEnd kafka.Offset, why string) {
-	end := p.log.End()
+	end, oldHW := p.log.End(), p.hw
 	p.version++
-	m.step(Step{Kind: StepTruncate, Partition: p.tp, Epoch: p.epoch, Peer: p.leader, From: oldEnd, To: end, Detail: why})
+	if end != oldEnd { // else only an epoch in which nothing was written was forgotten
+		m.step(Step{Kind: StepTruncate, Partition: p.tp, Epoch: p.epoch, Peer: p.leader, From: oldEnd, To: end, Detail: why})
+	}
 	m.setHW(p, recoveredHW(p.hw, p.log.Start(), end), "truncation")
+	if p.hw < oldHW {
+		m.checkpointHW() // other records will stand between the two: the old one must not be believed after a crash
+	}
 	if p.savedRecovery > end {
 		p.gate = m.checkpointRecovery(flushJob{gated: p})
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -62,7 +63,28 @@ func Open(cfg config.Config, fsys disk.FS, now time.Duration) (*Manager, error) 
 			return nil, err
 		}
 	}
+	if err := m.saveCheckpoints(hws, points); err != nil {
+		return nil, err
+	}
 	return m, nil
+}
+
+// saveCheckpoints replaces checkpoints that say something else than what was found: an entry beyond its log's end would be
+// believed after the next crash, when other records stand there.
+func (m *Manager) saveCheckpoints(hws, points map[kafka.TopicPartition]kafka.Offset) error {
+	var steps []disk.Step
+	if now := m.hws(); !maps.Equal(hws, now) {
+		steps = append(steps, disk.ReplaceFile("", hwCheckpoint, log.FormatOffsets(now))...)
+	}
+	if now := m.recoveryPoints(); !maps.Equal(points, now) {
+		steps = append(steps, disk.ReplaceFile("", recoveryCheckpoint, log.FormatOffsets(now))...)
+	}
+	for _, s := range steps {
+		if err := disk.Run(m.fs, s); err != nil {
+			return fmt.Errorf("saving checkpoints: %w", err)
+		}
+	}
+	return nil
 }
 
 // takeMarker reads the clean-shutdown marker and removes it for good: a marker that outlived the start would vouch for a
@@ -109,7 +131,7 @@ func (m *Manager) openReplica(tp kafka.TopicPartition, id kafka.TopicID, hw, rec
 	if err != nil {
 		return fmt.Errorf("opening the log of %v: %w", tp, err)
 	}
-	p.log, p.savedRecovery = l, recoveryPoint
+	p.log = l
 	p.hw = recoveredHW(hw, l.Start(), l.End())
 	m.insert(p)
 	m.step(Step{Kind: StepStart, Partition: tp, Epoch: l.LatestEpoch(), Peer: kafka.NoBroker, From: p.hw, To: l.End(), Detail: startDetail(rec)})
