@@ -112,7 +112,7 @@ func TestGeneratedSpread(t *testing.T) {
 // TestGeneratedPlansBite carries plans out on the fake cluster: nearly all change an ISR or a leader, every kind is observed in
 // many runs, half of the runs can write for more than half of the time, and whatever was done is verified undone.
 func TestGeneratedPlansBite(t *testing.T) {
-	const runs = 1000
+	const runs = 400
 	observed, refused, failed := make(map[string]int), make(map[string]int), make(map[string]int)
 	vacuous := 0
 	var up []float64

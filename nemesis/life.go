@@ -75,7 +75,7 @@ func (f *life) live() {
 		return
 	}
 	f.action = a
-	f.locked(func() { f.inForce++ })
+	f.locked(func() { f.inForce++; f.strikes++ })
 	failed := f.act()
 	f.locked(func() { f.inForce-- })
 	if err := f.settle(); err != nil {

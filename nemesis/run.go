@@ -58,7 +58,8 @@ type run struct {
 	process  map[history.BrokerID]int // plan line that holds the broker down or paused
 	clocks   map[history.BrokerID]int // plan line that lets its clock drift
 	cuts     map[link]int             // how many faults cut it
-	inForce  int                      // faults applied and not yet undone
+	inForce  int                      // faults that are being done, not yet being undone
+	strikes  int                      // faults ever in force
 	waiting  []*waiter
 	base     map[history.Partition]history.Epoch // leader epochs at the start
 	watching bool
@@ -140,17 +141,26 @@ func (x *run) poll(bound time.Duration, look func() error) error {
 	}
 }
 
-// patiently is poll with a bound that starts anew as long as other faults are in force: a broker may not serve while others
-// keep it from the controller.
+// patiently is poll with a bound that starts anew as long as other faults are or come in force: a broker may not serve while
+// others keep it from the controller.
 func (x *run) patiently(look func() error) error {
 	for {
-		calm := false
-		x.locked(func() { calm = x.inForce == 0 })
+		before := x.strikesIfCalm()
 		err := x.poll(x.Bound, look)
-		if err == nil || calm {
+		if err == nil || before >= 0 && before == x.strikesIfCalm() {
 			return err
 		}
 	}
+}
+
+// strikesIfCalm is how many faults there were so far, or -1 while any is in force.
+func (x *run) strikesIfCalm() (n int) {
+	x.locked(func() {
+		if n = x.strikes; x.inForce > 0 {
+			n = -1
+		}
+	})
+	return n
 }
 
 // each runs fn for every one of n at the same time and returns when all are done.
