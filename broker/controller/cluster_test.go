@@ -21,7 +21,8 @@ type cluster struct {
 	cfg     config.Config
 	wire    []wireMessage
 	token   Token
-	asked   map[Token]kmsg.Response // answers that came, nil until then
+	asked   map[Token]kmsg.Response  // answers that came, nil until then
+	at      map[Token]kafka.BrokerID // whom each was asked
 }
 
 type testMember struct {
@@ -38,7 +39,7 @@ type wireMessage struct {
 	data     []byte
 }
 
-func testConfig(voters, nodes int) config.Config {
+func testConfig(voters int) config.Config {
 	cfg := config.Default()
 	cfg.MinInsyncReplicas = 2
 	cfg.AutoLeaderRebalance = false
@@ -49,7 +50,7 @@ func testConfig(voters, nodes int) config.Config {
 }
 
 func newCluster(cfg config.Config, nodes int) (*cluster, error) {
-	cl := &cluster{cfg: cfg, asked: map[Token]kmsg.Response{}}
+	cl := &cluster{cfg: cfg, asked: map[Token]kmsg.Response{}, at: map[Token]kafka.BrokerID{}}
 	for i := 1; i <= nodes; i++ {
 		cl.members = append(cl.members, &testMember{id: kafka.BrokerID(i), fs: newMemFS()})
 	}
@@ -175,7 +176,7 @@ func (cl *cluster) active() *testMember {
 
 func (cl *cluster) ask(m *testMember, req kmsg.Request) Token {
 	cl.token++
-	cl.asked[cl.token] = nil
+	cl.asked[cl.token], cl.at[cl.token] = nil, m.id
 	m.c.Handle(cl.now, req, cl.token)
 	cl.collect(m)
 	return cl.token
@@ -202,4 +203,15 @@ func badPartition(img *metadata.Image, cfg config.Config, t *metadata.Topic, p m
 		return fmt.Sprintf("leader %d is fenced or stopping", p.Leader)
 	}
 	return ""
+}
+
+// freshest is the image of the member that applied most.
+func (cl *cluster) freshest() *metadata.Image {
+	best := metadata.New()
+	for _, m := range cl.members {
+		if m.c != nil && m.c.Image().Index > best.Index {
+			best = m.c.Image()
+		}
+	}
+	return best
 }

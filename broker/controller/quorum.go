@@ -55,9 +55,10 @@ type quorum struct {
 	heardAt     time.Duration   // when the leader of this term last spoke; before all time if it never did
 	answeredAt  []time.Duration // when, leading, each voter last answered in this term
 
-	flushed  uint64 // id of the last flush handed out
-	unsynced []*pb.Message
-	waiting  []waitingFlush
+	flushed uint64        // id of the last flush handed out
+	dirty   bool          // something was written that must last, and no flush was handed out since
+	after   []*pb.Message // what may leave once all that was written lasts
+	waiting []waitingFlush
 
 	out   quorumOutput
 	apply func(*pb.Entry) error
@@ -262,17 +263,23 @@ func (q *quorum) learn(e *pb.Entry) error {
 // flushDone lets the messages leave that waited for a flush, and those of the flushes before it.
 func (q *quorum) flushDone(now time.Duration, id disk.FlushID) {
 	for len(q.waiting) > 0 && q.waiting[0].id <= id {
-		for _, m := range q.waiting[0].messages {
-			if m.GetTo() == raftID(q.self) {
-				_ = q.node.Step(m) // from raft to itself
-			} else {
-				q.send(m)
-			}
-		}
+		messages := q.waiting[0].messages
 		q.waiting[0].messages = nil
 		q.waiting = q.waiting[1:]
+		q.release(messages)
 	}
 	q.drain(now)
+}
+
+// release lets messages leave whose condition is met.
+func (q *quorum) release(messages []*pb.Message) {
+	for _, m := range messages {
+		if m.GetTo() == raftID(q.self) {
+			_ = q.node.Step(m) // from raft to itself
+		} else {
+			q.send(m)
+		}
+	}
 }
 
 func (q *quorum) send(m *pb.Message) {
@@ -292,14 +299,29 @@ func (q *quorum) drain(now time.Duration) {
 				return
 			}
 		}
+		if !q.dirty {
+			q.await()
+		}
 	}
-	if len(q.unsynced) > 0 {
+	if q.dirty {
+		q.dirty = false
 		q.flushed++
 		id := disk.FlushID(q.flushed)
-		q.waiting = append(q.waiting, waitingFlush{id: id, messages: q.unsynced})
-		q.unsynced = nil
+		q.waiting = append(q.waiting, waitingFlush{id: id})
 		q.out.flushes = append(q.out.flushes, disk.Flush{ID: id, Steps: []disk.Step{{Op: disk.SyncFile, Path: logPath}}})
 	}
+	q.await()
+}
+
+// await ties what may leave to the last flush under way; with none under way everything lasts already.
+func (q *quorum) await() {
+	messages := q.after
+	q.after = nil
+	if n := len(q.waiting); n > 0 {
+		q.waiting[n-1].messages = append(q.waiting[n-1].messages, messages...)
+		return
+	}
+	q.release(messages)
 }
 
 func (q *quorum) changeRole(now time.Duration, s *raft.SoftState) {
@@ -327,7 +349,10 @@ func (q *quorum) carryOut(m *pb.Message) error {
 			}
 			q.log.abstain = max(state.GetTerm(), q.term())
 		}
-		q.unsynced = append(q.unsynced, m.GetResponses()...)
+		// A commit index is only a hint: raft finds it again.
+		q.dirty = q.dirty || len(m.GetEntries()) > 0 ||
+			(state != nil && (state.GetTerm() != q.log.state.GetTerm() || state.GetVote() != q.log.state.GetVote()))
+		q.after = append(q.after, m.GetResponses()...)
 		return q.log.write(m.GetEntries(), state)
 	case raft.LocalApplyThread:
 		for _, e := range m.GetEntries() {
