@@ -39,6 +39,9 @@ func (c *clock) when(local time.Duration) time.Duration {
 	if local <= c.local {
 		return c.from
 	}
+	if local == forever {
+		return forever
+	}
 	hi, lo := bits.Mul64(uint64(local-c.local), ppb)
 	if hi >= c.rate {
 		return forever

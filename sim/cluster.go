@@ -91,6 +91,7 @@ func (w *World) Kill(b history.BrokerID) error {
 		return err
 	}
 	h.end(endByKill, "killed")
+	w.touched(b)
 	return nil
 }
 
@@ -104,11 +105,12 @@ func (w *World) PowerFail(b history.BrokerID) (string, error) {
 		return "", fmt.Errorf("power failure of broker %d: it has no power", b)
 	}
 	h.powered = false
-	h.end(endByPower, "power failed")
 	l := h.drive.powerFail()
 	if w.note(noteLost, b, uint64(l.pagesLost), uint64(l.opsLost), nil) {
-		w.tell(b, "disk "+l.String())
+		w.tell(b, "the disk "+l.String())
 	}
+	h.end(endByPower, "power failed: "+l.String())
+	w.touched(b)
 	return l.String(), nil
 }
 

@@ -21,6 +21,7 @@ type fake struct {
 	out      broker.Output
 	deadline time.Duration
 	log      []string
+	listen   func(format string, args ...any) // instead of log
 
 	onRequest  func(f *fake, now time.Duration, conn broker.ConnID, frame []byte)
 	onResponse func(f *fake, link broker.Link, frame []byte)
@@ -29,7 +30,13 @@ type fake struct {
 	onShutdown func(f *fake)
 }
 
-func (f *fake) say(format string, args ...any) { f.log = append(f.log, fmt.Sprintf(format, args...)) }
+func (f *fake) say(format string, args ...any) {
+	if f.listen != nil {
+		f.listen(format, args...)
+		return
+	}
+	f.log = append(f.log, fmt.Sprintf(format, args...))
+}
 
 func (f *fake) Request(now time.Duration, conn broker.ConnID, frame []byte) {
 	if f.onRequest != nil {

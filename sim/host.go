@@ -103,6 +103,7 @@ func (h *host) local() time.Duration { return h.clock.at(h.w.now) }
 // handle gives one input to the node and reports whether the node was touched.
 func (h *host) handle(in input) bool {
 	c := in.c
+	h.w.acting = h.id
 	switch in.kind {
 	case inRequest:
 		return h.request(c, in.frame)
@@ -318,6 +319,7 @@ func (h *host) arm() {
 // tick is the timer's handler.
 func (h *host) tick() {
 	h.w.events++
+	h.w.acting = h.id
 	if h.w.note(noteTick, h.id, 0, 0, nil) {
 		h.w.tell(h.id, "timer")
 	}

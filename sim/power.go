@@ -30,8 +30,8 @@ const (
 type loss struct{ pages, pagesLost, torn, files, ops, opsLost int }
 
 func (l loss) String() string {
-	if l.pages == 0 && l.ops == 0 && l.files == 0 {
-		return "everything was synced"
+	if l.ops == 0 && l.files == 0 {
+		return "lost nothing: everything was synced"
 	}
 	return fmt.Sprintf("lost %d of %d unsynced pages in %d files, %d torn; %d of %d unsynced directory operations",
 		l.pagesLost, l.pages, l.files, l.torn, l.opsLost, l.ops)
@@ -41,7 +41,7 @@ func (l loss) String() string {
 func (d *drive) powerFail() loss {
 	rnd := newStream(d.w.opt.Seed, "power failure of "+strconv.Itoa(int(d.id)), d.fails)
 	d.fails++
-	d.abortSync()
+	d.syncing = nil
 	keep := rnd.unit()
 	switch rnd.below(8) {
 	case 0, 1:
@@ -112,7 +112,9 @@ func (f *file) powerFail(d *drive, rnd *stream, keep float64, l *loss) {
 			pg.data = pg.old
 			l.pagesLost++
 		case !rnd.chance(chance):
-			pg.data = pg.old
+			if pg.data = pg.old; pg.caught && rnd.chance(chance) {
+				pg.data = pg.snapshot
+			}
 			l.pagesLost++
 		case i == f.written && rnd.chance(tornChance):
 			pg.data = tear(pg.data, pg.old, (1+rnd.below(pageSize/sectorSize-1))*sectorSize)

@@ -105,7 +105,6 @@ func (h *host) end(how ending, detail string) {
 	h.links, h.linkList = nil, nil
 	h.step(history.StepDown, detail)
 	h.become(hostDown)
-	h.w.touched(h.id)
 }
 
 // silence is a pipe whose sender lost its power: what is on the wire arrives, what waits to be sent again is lost.

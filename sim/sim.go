@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -43,7 +44,7 @@ type Options struct {
 const EventsMax = 1_000_000_000
 
 // instantMax is how many events may happen at one instant: more are parts of a simulation that keep waking each other.
-const instantMax = 1_000_000
+const instantMax = 200_000
 
 // World is a simulated world: a world.Env and a world.Cluster.
 type World struct {
@@ -64,6 +65,7 @@ type World struct {
 	dials map[string]int
 	isr   map[kafka.TopicPartition]isrVersion
 
+	acting  history.BrokerID // the broker whose event goes on
 	running *coroutine
 	live    []*coroutine
 	ran     bool
@@ -136,7 +138,7 @@ func (w *World) Run(main func() error) (err error) {
 	defer w.stopAll()
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("at %v: the simulation panicked: %v\n%s", w.now, r, debug.Stack())
+			err = fmt.Errorf("at %v, in an event of broker %d: panic: %v\n%s", w.now, w.acting, r, debug.Stack())
 		}
 	}()
 	done := false
@@ -159,7 +161,7 @@ func (w *World) next() {
 	ev := w.queue.pop()
 	switch {
 	case ev == nil:
-		w.fail(errors.New("nothing is left to happen, and main still waits"))
+		w.fail(fmt.Errorf("nothing is left to happen, and these still wait: %s", w.waiting()))
 		return
 	case ev.at > w.opt.Until:
 		w.fail(fmt.Errorf("virtual time would pass the limit of %v", w.opt.Until))
@@ -175,6 +177,19 @@ func (w *World) next() {
 		return
 	}
 	ev.h.fire()
+}
+
+// waiting names the coroutines that are alive.
+func (w *World) waiting() string {
+	var names []string
+	for i, c := range w.live {
+		if i == 10 {
+			names = append(names, fmt.Sprintf("%d more", len(w.live)-i))
+			break
+		}
+		names = append(names, c.name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // fail stops the simulation; the first reason counts.

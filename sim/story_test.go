@@ -1,0 +1,227 @@
+package sim
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"tidemark/broker"
+	"tidemark/broker/disk"
+	"tidemark/broker/kafka"
+	"tidemark/history"
+	"tidemark/world"
+)
+
+// TestStories runs testdata/*.txt. A `run` block is a story told line by line in one coroutine of a world of three fakes; the
+// golden text is what brokers and clients saw, each at its virtual millisecond. A broker answers a request X with "re: X", but
+// "hold" never, "silent" with no answer (as acks=0), "bye" with an answer and a close.
+func TestStories(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			if d.Cmd != "run" {
+				d.Fatalf(t, "unknown command %q, expected run", d.Cmd)
+			}
+			seed := 1
+			d.MaybeScanArgs(t, "seed", &seed)
+			s := &story{conns: map[string]world.Conn{}}
+			s.cluster = newCluster(t, Options{Seed: uint64(seed)}, 3, s.setUp)
+			err := s.Run(func() error {
+				s.Sleep(processStartMax)
+				for line := range strings.Lines(d.Input) {
+					s.line(strings.TrimSpace(line))
+				}
+				return nil
+			})
+			if err != nil {
+				s.tell("the run failed: %v", err)
+			}
+			return s.told.String()
+		})
+	})
+}
+
+type story struct {
+	*cluster
+	conns map[string]world.Conn
+	told  strings.Builder
+}
+
+func (s *story) tell(format string, args ...any) {
+	fmt.Fprintf(&s.told, "%5d ms  %s\n", s.Now().Milliseconds(), fmt.Sprintf(format, args...))
+}
+
+func (s *story) setUp(f *fake) {
+	who := "broker " + strconv.Itoa(int(f.id))
+	f.listen = func(format string, args ...any) { s.tell(who+": "+format, args...) }
+	f.onRequest = func(f *fake, _ time.Duration, conn broker.ConnID, frame []byte) {
+		f.say("request on %d: %s", conn, frame)
+		switch text := string(frame); text {
+		case "hold":
+		case "silent":
+			f.reply(conn, nil)
+		case "bye":
+			f.out.Replies = append(f.out.Replies, broker.Reply{Conn: conn, Frame: []byte("goodbye"), Close: true})
+		default:
+			f.reply(conn, []byte("re: "+text))
+		}
+	}
+	f.onTick = func(f *fake, _ time.Duration) { f.say("timer") }
+	if s.World != nil && s.Now() > processStartMax {
+		f.say("up")
+	}
+}
+
+func (s *story) line(line string) {
+	words := strings.Fields(line)
+	if len(words) == 0 {
+		return
+	}
+	cmd, args := words[0], words[1:]
+	if err := s.do(cmd, args); err != nil {
+		s.tell("%s: %v", line, err)
+	}
+}
+
+// way reads 1>2.
+func way(word string) (from, to history.BrokerID) {
+	a, b, _ := strings.Cut(word, ">")
+	return id(a), id(b)
+}
+
+func id(word string) history.BrokerID {
+	n, err := strconv.Atoi(word)
+	if err != nil {
+		panic(err)
+	}
+	return history.BrokerID(n)
+}
+
+func span(word string) time.Duration {
+	d, err := time.ParseDuration(word)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+var purposes = map[string]broker.Purpose{"fetch": broker.ForFetch, "raft": broker.ForRaft, "alter": broker.ForAlter}
+
+func (s *story) do(cmd string, args []string) error {
+	switch cmd {
+	case "sleep":
+		s.Sleep(span(args[0]))
+	case "send": // send 1>2 fetch text
+		from, to := way(args[0])
+		s.poke(from, func(f *fake) { f.send(kafka.BrokerID(to), purposes[args[1]], args[2]) })
+	case "reset": // reset 1>2 fetch
+		from, to := way(args[0])
+		s.poke(from, func(f *fake) {
+			f.out.Resets = append(f.out.Resets, broker.Link{Peer: kafka.BrokerID(to), Purpose: purposes[args[1]]})
+		})
+	case "answer": // answer 2 conn text
+		s.poke(id(args[0]), func(f *fake) { f.reply(broker.ConnID(id(args[1])), []byte(args[2])) })
+	case "timer": // timer 2 in 5s of its own clock
+		now, err := s.ProbeClock(id(args[0]))
+		s.must(err)
+		s.poke(id(args[0]), func(f *fake) { f.deadline = now + span(args[2]) })
+	case "flush": // flush 2 write NAME | sync NAME | syncdir ...
+		s.poke(id(args[0]), func(f *fake) { f.out.Flushes = append(f.out.Flushes, flushOf(args[1:])) })
+	case "cut":
+		return s.Cut(way(args[0]))
+	case "heal":
+		return s.Heal(way(args[0]))
+	case "kill":
+		return s.Kill(id(args[0]))
+	case "powerfail":
+		detail, err := s.PowerFail(id(args[0]))
+		if err == nil {
+			s.tell("power of %s failed: %s", args[0], detail)
+		}
+		return err
+	case "start":
+		return s.Start(id(args[0]))
+	case "stop":
+		return s.Stop(id(args[0]), time.Second)
+	case "pause":
+		return s.Pause(id(args[0]))
+	case "resume":
+		return s.Resume(id(args[0]))
+	case "clock":
+		rate, err := strconv.ParseFloat(args[1], 64)
+		s.must(err)
+		return s.SetClock(id(args[0]), rate)
+	case "probe":
+		from, to := way(args[0])
+		s.tell("probe %s passed: %t", args[0], s.ProbeLink(from, to, time.Second))
+	case "process":
+		s.tell("process %s: %s", args[0], s.ProbeProcess(id(args[0])))
+	case "ls":
+		s.list(id(args[0]))
+	default:
+		return s.client(cmd, args)
+	}
+	return nil
+}
+
+// client does what clients do: dial NAME BROKER, say NAME TEXT, hear NAME, hangup NAME.
+func (s *story) client(cmd string, args []string) error {
+	switch name := args[0]; cmd {
+	case "dial":
+		conn, err := s.Dial(name, id(args[1]), time.Second)
+		if err != nil {
+			return err
+		}
+		s.conns[name] = conn
+		s.tell("client %s connected", name)
+	case "say":
+		return s.conns[name].Send([]byte(args[1]))
+	case "hear":
+		frame, err := s.conns[name].Receive(time.Second)
+		if err != nil {
+			return err
+		}
+		s.tell("client %s hears: %s", name, frame)
+	case "hangup":
+		s.conns[name].Close()
+	default:
+		return fmt.Errorf("unknown command %q", cmd)
+	}
+	return nil
+}
+
+// list tells what is on a broker's disk.
+func (s *story) list(b history.BrokerID) {
+	h, err := s.host(b)
+	s.must(err)
+	names, err := h.drive.ReadDir("")
+	s.must(err)
+	s.tell("disk of %d: %s", b, strings.Join(names, " "))
+}
+
+// flushOf reads steps: write NAME, sync NAME, rename NAME TO, remove NAME, syncdir.
+func flushOf(words []string) disk.Flush {
+	f := disk.Flush{ID: 7}
+	for len(words) > 0 {
+		switch words[0] {
+		case "write":
+			f.Steps = append(f.Steps, disk.Step{Op: disk.WriteFile, Path: words[1], Data: []byte("data")})
+		case "sync":
+			f.Steps = append(f.Steps, disk.Step{Op: disk.SyncFile, Path: words[1]})
+		case "remove":
+			f.Steps = append(f.Steps, disk.Step{Op: disk.RemoveFile, Path: words[1]})
+		case "syncdir":
+			f.Steps = append(f.Steps, disk.Step{Op: disk.SyncDir})
+			words = words[1:]
+			continue
+		case "rename":
+			f.Steps = append(f.Steps, disk.Step{Op: disk.RenameFile, Path: words[1], To: words[2]})
+			words = words[1:]
+		}
+		words = words[2:]
+	}
+	return f
+}
