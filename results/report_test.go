@@ -26,7 +26,7 @@ func open(t *testing.T, b *browser, d Dir) (url string) {
 
 func TestReportOfAnInvalidRun(t *testing.T) {
 	b := openBrowser(t, "light")
-	url := open(t, b, finished(t))
+	url := open(t, b, finished(t, hostile))
 
 	order := eval[[]string](t, b, `[...document.querySelectorAll("header[id], section[id]")].map((s) => s.id)`)
 	if got, want := strings.Join(order, " "), strings.Join(sections, " "); got != want {
@@ -115,7 +115,7 @@ func TestHostileValuesAreText(t *testing.T) {
 
 func TestCopyTheReplayLine(t *testing.T) {
 	b := openBrowser(t, "light")
-	url := open(t, b, finished(t))
+	url := open(t, b, finished(t, hostile))
 	want := "tidemark replay runs/20261129T171800Z-18226091844402103377"
 	eval[bool](t, b, `navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }; true`)
 	b.do(t, chromedp.Click(chromedp.ID("copy")), chromedp.Sleep(100*time.Millisecond))
@@ -133,7 +133,7 @@ func TestCopyTheReplayLine(t *testing.T) {
 
 func TestOperationsAreFiltered(t *testing.T) {
 	b := openBrowser(t, "light")
-	url := open(t, b, finished(t))
+	url := open(t, b, finished(t, hostile))
 	set := func(id, value string) {
 		eval[bool](t, b, fmt.Sprintf(`{ const f = document.getElementById(%q); f.value = %q; f.dispatchEvent(new Event("input", { bubbles: true })); } true`, id, value))
 	}

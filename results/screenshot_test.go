@@ -21,15 +21,14 @@ var (
 func TestScreenshot(t *testing.T) {
 	report, to := filepath.Join(*screenshotOf, reportFile), *screenshotTo
 	if *screenshotOf == "" {
-		d := finished(t)
-		report = d.ReportPath()
+		report = finished(t, "").ReportPath()
 	}
 	if to == "" {
 		to = filepath.Join(t.TempDir(), "report.png")
 	}
 	b := openBrowser(t, *scheme)
 	b.do(t, chromedp.Navigate("file://"+report))
-	height := int64(1500)
+	height := int64(1720)
 	if *wholePage {
 		height = 0
 	}
@@ -56,9 +55,9 @@ func TestScreenshot(t *testing.T) {
 }
 
 // finished makes a run directory with the report of a made-up invalid run.
-func finished(t *testing.T) Dir {
+func finished(t *testing.T, odd string) Dir {
 	t.Helper()
-	o, h := invalidRun()
+	o, h := invalidRunWith(odd)
 	d, err := Create(t.TempDir(), o.Run)
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ var orders = history.Partition{Topic: "orders", Index: 0}
 // story is a run of three brokers, made up for the tests: a leader that acknowledges before it replicates is cut off, keeps
 // acknowledging, and loses what it acknowledged when it truncates; later a broker is killed and another loses power.
 type story struct {
+	odd     string
 	h       history.History
 	index   int64
 	rnd     *rand.Rand
@@ -36,8 +37,11 @@ type storyBroker struct {
 	leo, hw        history.Offset
 }
 
-func invalidRun() (Outcome, *history.History) {
-	s := &story{rnd: rand.New(rand.NewPCG(7, 11)), leader: 1, epoch: 1, isr: []history.BrokerID{1, 2, 3}, brokers: map[history.BrokerID]*storyBroker{}}
+func invalidRun() (Outcome, *history.History) { return invalidRunWith(hostile) }
+
+// invalidRunWith tells the story with an odd text in the lost message, an error, a probe and the plan.
+func invalidRunWith(odd string) (Outcome, *history.History) {
+	s := &story{odd: odd, rnd: rand.New(rand.NewPCG(7, 11)), leader: 1, epoch: 1, isr: []history.BrokerID{1, 2, 3}, brokers: map[history.BrokerID]*storyBroker{}}
 	for _, b := range s.isr {
 		s.brokers[b] = &storyBroker{up: true, epoch: 1, leads: b == 1}
 	}
@@ -85,7 +89,7 @@ func (s *story) play() {
 			s.fault(now, 2, history.FaultRequested, "clock", "")
 			s.fault(now, 2, history.FaultApplied, "clock", "")
 		}},
-		{36 * time.Second, func(now time.Duration) { s.fault(now, 2, history.FaultUndone, "clock", hostile) }},
+		{36 * time.Second, func(now time.Duration) { s.fault(now, 2, history.FaultUndone, "clock", s.odd) }},
 		{40 * time.Second, func(now time.Duration) {
 			s.fault(now, 3, history.FaultRequested, "powerfail", "")
 			s.down(now, 2)
@@ -275,7 +279,7 @@ func (s *story) send(now time.Duration) {
 	case !lead.up:
 		op.Outcome, op.Error, op.Return = history.Info, "request timed out after 1.5s", now+1500*time.Millisecond
 	case s.rnd.IntN(200) == 0:
-		op.Outcome, op.Error = history.Fail, []string{"NOT_ENOUGH_REPLICAS", "LEADER_NOT_AVAILABLE", hostile}[s.rnd.IntN(3)]
+		op.Outcome, op.Error = history.Fail, []string{"NOT_ENOUGH_REPLICAS", "LEADER_NOT_AVAILABLE", s.odd}[s.rnd.IntN(3)]
 	default:
 		op.Offset = lead.leo
 		if old.cut && now < 11400*time.Millisecond {
@@ -288,7 +292,7 @@ func (s *story) send(now time.Duration) {
 		s.step(now, history.Step{Kind: history.StepAppend, Broker: b, Epoch: lead.epoch, Peer: history.NoBroker, From: lead.leo, To: lead.leo + 1})
 		lead.leo++
 		if deposed && s.lost.Value == "" && now > 12*time.Second {
-			op.Value = "p" + hostile
+			op.Value += s.odd
 			op.Broker, op.Epoch = 1, 1
 			s.lost = op
 		}
@@ -335,9 +339,13 @@ func (s *story) observe(now time.Duration) {
 func (s *story) outcome() Outcome {
 	lost := s.lost
 	var told []history.Step
+	var cut history.Step // the truncation that loses it
 	for _, step := range s.h.Steps {
 		if step.Kind != history.StepAppend && step.Kind != history.StepHW && step.Time > 9*time.Second && step.Time < 16*time.Second {
 			told = append(told, step)
+			if step.Kind == history.StepTruncate {
+				cut = step
+			}
 		}
 	}
 	run := history.Run{
@@ -345,7 +353,7 @@ func (s *story) outcome() Outcome {
 		Duration: storyEnd, Settle: 30 * time.Second, Brokers: 3, Topic: "orders", Parts: 1, Factor: 3, MinISR: 2, Acks: -1, ELR: true,
 		Writers: 4, Readers: 2, Rate: 100, Bug: "ack-before-replication",
 		Config: map[string]string{"replica.lag.time.max.ms": "1500", "broker.session.timeout.ms": "2000"},
-		Plan:   fmt.Sprintln(storyPlan[0]+"\n"+storyPlan[1]+"\n"+storyPlan[2]+"\n"+storyPlan[3]+"\n"+storyPlan[4]) + "# " + hostile + "\n",
+		Plan:   fmt.Sprintln(storyPlan[0]+"\n"+storyPlan[1]+"\n"+storyPlan[2]+"\n"+storyPlan[3]+"\n"+storyPlan[4]) + "# " + s.odd + "\n",
 	}
 	contract := checker.Contract{
 		Acks: -1, MinISR: 2, Factor: 3, ELR: true, WithinBudget: true, Durable: true, Ordered: true, CommittedReads: true,
@@ -362,7 +370,7 @@ func (s *story) outcome() Outcome {
 			Value: lost.Value, Offset: lost.Offset, Producer: lost.Process, Acked: int64(lost.Return), AckedBy: 1, AckEpoch: 1,
 			HeldBy: []history.BrokerID{1}, ISR: []history.BrokerID{1, 2, 3}, Replaced: "p2-811",
 			RemovedBy: []checker.Removal{
-				{Broker: 1, How: "truncated", Time: int64(14304 * time.Millisecond), From: lost.Offset + 60, To: lost.Offset - 3, Leader: 2, Epoch: 2},
+				{Broker: 1, How: "truncated", Time: int64(cut.Time), From: cut.From, To: cut.To, Leader: 2, Epoch: 2},
 				{Broker: 2, How: "never had it", From: -1, To: -1, Leader: -1},
 				{Broker: 3, How: "never had it", From: -1, To: -1, Leader: -1},
 			},
