@@ -25,6 +25,11 @@ func Check(run history.Run, h *history.History, broken []Broken, opt Options) Ve
 	c := newLogCheck(run, h, contract)
 	c.check()
 	v.Findings = c.findings()
+	if contract.Durable && contract.CommittedReads {
+		j := judgeLinear(h, opt.PorcupineSteps)
+		v.Porcupine = j.second
+		v.Findings = append(v.Findings, linearFindings(j, v.Findings)...)
+	}
 	v.Findings = append(v.Findings, settleFindings(h, contract)...)
 	v.Findings = append(v.Findings, brokenFindings(broken)...)
 	slices.SortStableFunc(v.Findings, func(a, b Finding) int {

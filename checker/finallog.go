@@ -45,11 +45,10 @@ func next(o history.Offset) history.Offset {
 // addFinal takes in one final read that succeeded.
 func (l *finalLog) addFinal(op *history.Op, settled bool) {
 	l.read = min(l.read, op.InvokeIndex)
-	to := op.Position
+	to := readTo(op)
 	for i := range op.Records {
 		r := &op.Records[i]
 		l.slots = append(l.slots, slot{offset: r.Offset, value: r.Value, send: -1, seen: never})
-		to = max(to, next(r.Offset))
 	}
 	if to > op.Position {
 		if n := len(l.covered); n > 0 && l.covered[n-1].to == op.Position && l.covered[n-1].from <= op.Position {

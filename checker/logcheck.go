@@ -160,13 +160,27 @@ func (c *logCheck) apart(p int32, detail string) func(history.Offset, string, st
 }
 
 // resolveSlots finds the send of every record in the log: nobody's is a phantom, a failed one's an aborted write, one met before a duplicate.
+//
+// Most records stand where they were acknowledged, so the acknowledgements go first and save the look-up of the value.
 func (c *logCheck) resolveSlots() {
+	if len(c.sends.again) == 0 {
+		for i := range c.h.Ops {
+			op := &c.h.Ops[i]
+			if op.Kind == history.Send && op.Outcome == history.OK && op.Offset >= 0 {
+				if s := c.logs[c.part[i]].at(op.Offset); s != nil && s.value == op.Value {
+					s.send = int32(i)
+				}
+			}
+		}
+	}
 	occurs := map[int32]int32{} // of values sent more than once
 	for p := range c.logs {
 		slots := c.logs[p].slots
 		for i := range slots {
 			s := &slots[i]
-			s.send = c.sends.find(int32(p), s.value)
+			if s.send < 0 {
+				s.send = c.sends.find(int32(p), s.value)
+			}
 			if s.send < 0 {
 				s.told = true
 				c.report(anomaly{class: Phantom, part: int32(p), offset: s.offset, value: s.value, send: -1, op: -1})
@@ -203,7 +217,7 @@ func (c *logCheck) checkAcks() {
 		}
 		p := c.part[i]
 		l := &c.logs[p]
-		first := c.sends.find(p, op.Value)
+		first := c.sends.first(int32(i))
 		_, again := c.sends.again[first]
 		if f := c.found[first]; f > 0 {
 			if s := &l.slots[f-1]; op.Offset >= 0 && s.offset != op.Offset && !again {
@@ -273,7 +287,7 @@ func (c *logCheck) decideByDumps() {
 			continue
 		}
 		p, op := c.part[i], &c.h.Ops[i]
-		if dumped[p] < max(1, c.run.Factor) || held[c.sends.find(p, op.Value)] || trimmed && op.Offset < c.logs[p].start {
+		if dumped[p] < max(1, c.run.Factor) || held[c.sends.first(int32(i))] || trimmed && op.Offset < c.logs[p].start {
 			continue
 		}
 		c.undecided--

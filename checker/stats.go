@@ -148,9 +148,7 @@ func (a *activity) countSteps(h *history.History, firstFault int64) {
 				s.Truncations++
 			}
 		case history.StepRecovery:
-			if st.To < st.From {
-				s.TornRecoveries++
-			}
+			s.TornRecoveries++
 		}
 	}
 	if stepped {

@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"math"
+
 	"github.com/cespare/xxhash/v2"
 
 	"tidemark/history"
@@ -10,8 +12,8 @@ import (
 // is stored twice. Values sent more than once to one partition share an entry; again counts the further sends.
 type valueIndex struct {
 	ops   []history.Op
-	part  []int32 // partition number of each operation
-	table []int32 // position + 1; 0 is free
+	part  []int32  // partition number of each operation
+	table []uint64 // upper half of the hash, position + 1; 0 is free
 	mask  uint64
 	again map[int32]int32
 }
@@ -21,43 +23,58 @@ func newValueIndex(ops []history.Op, part []int32, sends int) *valueIndex {
 	for size < sends+sends/2 {
 		size *= 2
 	}
-	return &valueIndex{ops: ops, part: part, table: make([]int32, size), mask: uint64(size - 1), again: map[int32]int32{}}
+	return &valueIndex{ops: ops, part: part, table: make([]uint64, size), mask: uint64(size - 1), again: map[int32]int32{}}
 }
 
 func hashValue(part int32, value string) uint64 {
 	return xxhash.Sum64String(value) ^ uint64(uint32(part))*0x9e3779b97f4a7c15
 }
 
-// slot is the place of the value in the table: where it is, or where it would go.
-func (x *valueIndex) slot(part int32, value string) uint64 {
-	at := hashValue(part, value) & x.mask
-	for x.table[at] != 0 {
-		op := x.table[at] - 1
-		if x.part[op] == part && x.ops[op].Value == value {
-			return at
+// slot is the place of the value in the table, where it is or where it would go, and the tag that goes with it. The tag spares a look at
+// operations that only share the place, each of which would be a cache miss.
+func (x *valueIndex) slot(part int32, value string) (at, tag uint64) {
+	hash := hashValue(part, value)
+	tag = hash &^ math.MaxUint32
+	for at = hash & x.mask; x.table[at] != 0; at = (at + 1) & x.mask {
+		if x.table[at]&^math.MaxUint32 != tag {
+			continue
 		}
-		at = (at + 1) & x.mask
+		if op := x.op(at); x.part[op] == part && x.ops[op].Value == value {
+			break
+		}
 	}
-	return at
+	return at, tag
 }
+
+// op is the position that a place holds, -1 if it is free.
+func (x *valueIndex) op(at uint64) int32 { return int32(uint32(x.table[at])) - 1 }
 
 // add enters the send at position op. A value that was failed first and sent again is known by the send that may have worked.
 func (x *valueIndex) add(op int32) {
-	at := x.slot(x.part[op], x.ops[op].Value)
-	first := x.table[at] - 1
+	at, tag := x.slot(x.part[op], x.ops[op].Value)
+	first := x.op(at)
 	if first < 0 {
-		x.table[at] = op + 1
+		x.table[at] = tag | uint64(op+1)
 		return
 	}
 	count := x.again[first] + 1
 	if x.ops[first].Outcome == history.Fail && x.ops[op].Outcome != history.Fail {
 		delete(x.again, first)
-		x.table[at], first = op+1, op
+		x.table[at], first = tag|uint64(op+1), op
 	}
 	x.again[first] = count
 }
 
 // find returns the position of the value's send, or -1.
 func (x *valueIndex) find(part int32, value string) int32 {
-	return x.table[x.slot(part, value)] - 1
+	at, _ := x.slot(part, value)
+	return x.op(at)
+}
+
+// first returns the position by which the value of the send at position op is known.
+func (x *valueIndex) first(op int32) int32 {
+	if len(x.again) == 0 {
+		return op
+	}
+	return x.find(x.part[op], x.ops[op].Value)
 }
