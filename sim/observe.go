@@ -99,6 +99,3 @@ func (w *World) observe(name history.Partition, p *metadata.Partition) history.P
 	}
 	return s
 }
-
-// Dump reads every replica of a broker from its own files.
-func (w *World) Dump(b history.BrokerID) []history.Dump { return nil }
