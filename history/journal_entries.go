@@ -66,7 +66,7 @@ func (j *journalReader) readInvoke() {
 	}
 	if j.err == nil {
 		j.busy[op.Process] = op.ID
-		j.h.Ops = append(j.h.Ops, op)
+		j.h.Ops = push(j.h.Ops, op)
 	}
 }
 
@@ -256,7 +256,7 @@ func (j *journalReader) readStep() {
 		}
 	}
 	j.stamp(s.Index, s.Time)
-	j.h.Steps = append(j.h.Steps, s)
+	j.h.Steps = push(j.h.Steps, s)
 }
 
 func (j *journalReader) readDump() {

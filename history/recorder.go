@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -49,7 +50,7 @@ func (r *Recorder) Invoke(op Op) (id int64) {
 	op.ID = int64(len(r.h.Ops))
 	op.InvokeIndex, op.Invoke = r.stamp()
 	op.clearOutcome()
-	r.h.Ops = append(r.h.Ops, op)
+	r.h.Ops = push(r.h.Ops, op)
 	if r.sink != nil {
 		r.sink.append(func(b []byte) []byte { return appendInvoke(b, &op) })
 	}
@@ -58,6 +59,14 @@ func (r *Recorder) Invoke(op Op) (id int64) {
 		r.sink.flush()
 	}
 	return op.ID
+}
+
+// push appends, doubling where append alone would grow large slices by a quarter at a time and copy them five times over.
+func push[T any](list []T, v T) []T {
+	if len(list) == cap(list) {
+		list = slices.Grow(list, max(64, len(list)))
+	}
+	return append(list, v)
 }
 
 // clearOutcome leaves an operation as it is before its completion is known.
@@ -93,7 +102,7 @@ func (r *Recorder) Complete(id int64, done Op) {
 func (r *Recorder) Fault(e FaultEvent) {
 	r.mu.Lock()
 	e.Index, e.Time = r.stamp()
-	r.h.Faults = append(r.h.Faults, e)
+	r.h.Faults = push(r.h.Faults, e)
 	if r.sink != nil {
 		r.sink.append(func(b []byte) []byte { return appendFault(b, &e) })
 	}
@@ -104,7 +113,7 @@ func (r *Recorder) Fault(e FaultEvent) {
 func (r *Recorder) State(s ClusterState) {
 	r.mu.Lock()
 	s.Index, s.Time = r.stamp()
-	r.h.States = append(r.h.States, s)
+	r.h.States = push(r.h.States, s)
 	if r.sink != nil {
 		r.sink.append(func(b []byte) []byte { return appendState(b, &s) })
 	}
@@ -115,7 +124,7 @@ func (r *Recorder) State(s ClusterState) {
 func (r *Recorder) Step(s Step) {
 	r.mu.Lock()
 	s.Index, s.Time = r.stamp()
-	r.h.Steps = append(r.h.Steps, s)
+	r.h.Steps = push(r.h.Steps, s)
 	if r.sink != nil {
 		r.sink.append(func(b []byte) []byte { return appendStep(b, &s) })
 	}
@@ -126,7 +135,7 @@ func (r *Recorder) Step(s Step) {
 func (r *Recorder) Dump(d Dump) {
 	r.mu.Lock()
 	d.Index, d.Time = r.stamp()
-	r.h.Dumps = append(r.h.Dumps, d)
+	r.h.Dumps = push(r.h.Dumps, d)
 	if r.sink != nil {
 		r.sink.append(func(b []byte) []byte { return appendDump(b, &d) })
 	}
@@ -138,7 +147,7 @@ func (r *Recorder) Mark(name string, failed bool, detail string) {
 	m := Mark{Name: name, Failed: failed, Detail: detail}
 	r.mu.Lock()
 	m.Index, m.Time = r.stamp()
-	r.h.Marks = append(r.h.Marks, m)
+	r.h.Marks = push(r.h.Marks, m)
 	if r.sink != nil {
 		r.sink.append(func(b []byte) []byte { return appendMark(b, &m) })
 	}
