@@ -137,17 +137,17 @@ func record(t *rapid.T, path string) *History {
 				Final: rapid.Bool().Draw(t, "final"), Marker: rapid.Bool().Draw(t, "marker"), Epoch: Epoch(rapid.Int32().Draw(t, "epoch")),
 				Partition: partition.Draw(t, "partition"), Value: text.Draw(t, "value"), Position: number("position")})
 		case 2:
-			for _, process := range slices.Sorted(maps.Keys(under)) {
-				id := under[process]
-				var records []Record
-				for range rapid.IntRange(0, 3).Draw(t, "records") {
-					records = append(records, Record{number("offset"), text.Draw(t, "value")})
-				}
-				r.Complete(id, Op{Outcome: Outcome(rapid.IntRange(1, 3).Draw(t, "outcome")), Offset: number("offset"), HW: number("hw"),
-					LogStart: number("start"), Broker: broker.Draw(t, "broker"), Error: text.Draw(t, "error"), Records: records})
-				delete(under, process)
-				break
+			if len(under) == 0 {
+				continue
 			}
+			process := rapid.SampledFrom(slices.Sorted(maps.Keys(under))).Draw(t, "process")
+			var records []Record
+			for range rapid.IntRange(0, 3).Draw(t, "records") {
+				records = append(records, Record{number("offset"), text.Draw(t, "value")})
+			}
+			r.Complete(under[process], Op{Outcome: Outcome(rapid.IntRange(1, 3).Draw(t, "outcome")), Offset: number("offset"), HW: number("hw"),
+				LogStart: number("start"), Broker: broker.Draw(t, "broker"), Error: text.Draw(t, "error"), Records: records})
+			delete(under, process)
 		case 3:
 			r.Fault(FaultEvent{Fault: rapid.Int().Draw(t, "fault"), Phase: FaultApplied, Kind: text.Draw(t, "kind"), Line: text.Draw(t, "line"),
 				Targets: brokers.Draw(t, "targets"), Detail: text.Draw(t, "detail")})

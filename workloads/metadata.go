@@ -90,13 +90,13 @@ func askMetadata(c *client, from history.BrokerID, topic string) (*kmsg.Metadata
 	req.Topics = []kmsg.MetadataRequestTopic{asked}
 	resp := kmsg.NewPtrMetadataResponse()
 	if err := c.call(from, req, resp); err != nil {
-		return nil, fmt.Errorf("Metadata of broker %d: %w", from, err)
+		return nil, fmt.Errorf("asking broker %d for metadata: %w", from, err)
 	}
 	if len(resp.Topics) != 1 || resp.Topics[0].Topic == nil || *resp.Topics[0].Topic != topic {
-		return nil, fmt.Errorf("Metadata of broker %d: %w: other topics than %s", from, errMalformed, topic)
+		return nil, fmt.Errorf("asking broker %d for metadata: %w: other topics than %s", from, errMalformed, topic)
 	}
 	if code := resp.Topics[0].ErrorCode; code != 0 {
-		return nil, fmt.Errorf("Metadata of broker %d for %s: %w", from, topic, kerr.ErrorForCode(code))
+		return nil, fmt.Errorf("asking broker %d for metadata of %s: %w", from, topic, kerr.ErrorForCode(code))
 	}
 	return resp, nil
 }
