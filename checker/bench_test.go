@@ -50,7 +50,7 @@ func bigHistory(n int) *history.History {
 		}
 		h.Ops = append(h.Ops, op)
 	}
-	h.Marks = append(h.Marks, history.Mark{Index: index, Name: "settle"})
+	h.Marks = append(h.Marks, history.Mark{Index: index, Name: "settle"}, history.Mark{Index: index + 1, Name: "final"})
 	for p := range partitions {
 		name := history.Partition{Topic: "orders", Index: int32(p)}
 		for from := 0; from < len(logs[p]); from += 500 {

@@ -26,7 +26,7 @@ func Check(run history.Run, h *history.History, broken []Broken, opt Options) Ve
 	c.check()
 	v.Findings = c.findings()
 	if contract.Durable && contract.CommittedReads {
-		j := judgeLinear(h, opt.PorcupineSteps)
+		j := judgeLinear(h, c.dense, opt.PorcupineSteps)
 		v.Porcupine = j.second
 		v.Findings = append(v.Findings, linearFindings(j, v.Findings)...)
 	}

@@ -31,7 +31,9 @@ type finalLog struct {
 	ended   bool           // a final read reached the end of a settled log: there is nothing from end on
 	end     history.Offset // meaningful if ended
 	read    int64          // index at which the first final read was invoked; later acknowledgements are not judged by it
-	start   history.Offset // log start; below it retention may have taken records
+	start   history.Offset // the highest log start that anybody told; below it retention may have taken records
+	begins  history.Offset // the log start that the final reads were told
+	fresh   []slot         // committed records of replicas that no final read covers, until settleFresh
 }
 
 // next is the offset after o.
@@ -61,7 +63,7 @@ func (l *finalLog) addFinal(op *history.Op, settled bool) {
 		l.ended = true
 		l.end = max(l.end, to)
 	}
-	l.start = max(l.start, op.LogStart)
+	l.start, l.begins = max(l.start, op.LogStart), max(l.begins, op.LogStart)
 }
 
 // sortFinal puts what the final reads returned in order and calls apart for each offset with two values.
@@ -134,7 +136,6 @@ func (l *finalLog) addDump(d *history.Dump, bound history.Offset, dense bool, ap
 		records = slices.Clone(records)
 		slices.SortStableFunc(records, byOffset)
 	}
-	var fresh []slot
 	i := 0
 	if len(records) > 0 {
 		i = l.search(records[0].Offset)
@@ -163,11 +164,18 @@ func (l *finalLog) addDump(d *history.Dump, bound history.Offset, dense bool, ap
 			i++
 			continue
 		}
-		fresh = append(fresh, slot{offset: rec.Offset, value: rec.Value, send: -1, seen: never})
+		l.fresh = append(l.fresh, slot{offset: rec.Offset, value: rec.Value, send: -1, seen: never})
 	}
-	if len(fresh) > 0 {
-		l.slots = mergeSlots(l.slots, fresh)
+}
+
+// settleFresh puts in place what the replicas hold beyond the final reads; apart is called for an offset with two values.
+func (l *finalLog) settleFresh(apart func(o history.Offset, one, other string)) {
+	if len(l.fresh) == 0 {
+		return
 	}
+	fresh := finalLog{slots: l.fresh}
+	fresh.sortFinal(apart)
+	l.slots, l.fresh = mergeSlots(l.slots, fresh.slots), nil
 }
 
 func mergeSlots(a, b []slot) []slot {

@@ -90,6 +90,7 @@ func (g *generator) generate() *history.History {
 		g.complete(c, history.OK)
 	}
 	g.mark("settle", false)
+	g.mark("final", false)
 	for p := range g.partitions {
 		g.final(p)
 	}
@@ -109,7 +110,7 @@ func (g *generator) fault() {
 		g.h.Steps = append(g.h.Steps,
 			history.Step{Index: g.tick(), Time: g.now, Kind: history.StepISR, Broker: 2, Partition: g.name(p), ISR: []history.BrokerID{2, 3}},
 			history.Step{Index: g.tick(), Time: g.now, Kind: history.StepElection, Broker: 2, Partition: g.name(p), Epoch: 1,
-				From: history.Offset(len(g.logs[p]))})
+				From: history.Offset(len(g.logs[p])), To: history.Offset(len(g.logs[p]))})
 	}
 }
 

@@ -97,13 +97,18 @@ type objection struct {
 }
 
 // judgeLinear lets porcupine judge a history within a budget of model steps. The budget is counted, not timed, so the outcome repeats.
-func judgeLinear(h *history.History, steps int) judgement {
+//
+// dense says that brokers remove no old records; otherwise a final read may leave out what was there.
+func judgeLinear(h *history.History, dense bool, steps int) judgement {
 	if steps <= 0 {
 		return judgement{second: Second{Outcome: NotAsked}}
 	}
 	j := judgement{second: Second{Outcome: Agrees, Budget: fmt.Sprintf("%d model steps", steps)}}
 	for _, p := range gatherLinear(h) {
 		p.rank()
+		if !dense {
+			p.finals = nil
+		}
 		for _, w := range p.windows() {
 			j.second.Windows++
 			ok := steps > 0 && porcupine.CheckOperations(windowModel(&steps), w.ops)
@@ -133,7 +138,9 @@ type linear struct {
 	at      map[history.Offset]int32 // 1 + the last of an offset's sightings; they are chained
 	value   map[string]int32         // 1 + the first sighting of a value
 	finals  []*history.Op
-	offsets []history.Offset // by rank
+	// furthest is the offset that the final reads came to.
+	furthest history.Offset
+	offsets  []history.Offset // by rank
 }
 
 // linearWrite is an append with an interval and an offset.
@@ -169,12 +176,7 @@ func (p *linear) see(op *history.Op, r *history.Record) {
 
 // gatherLinear sorts a history's operations by partition, in order of first use.
 func gatherLinear(h *history.History) []*linear {
-	settled := false
-	for _, m := range h.Marks {
-		if m.Name == "settle" {
-			settled = !m.Failed
-		}
-	}
+	settled := settled(h)
 	var out []*linear
 	index := map[history.Partition]*linear{}
 	at := func(name history.Partition) *linear {
@@ -193,6 +195,7 @@ func gatherLinear(h *history.History) []*linear {
 			if op.Final {
 				p := at(op.Partition)
 				p.finals = append(p.finals, op)
+				p.furthest = max(p.furthest, readTo(op))
 			}
 		}
 	}
@@ -263,7 +266,7 @@ func (w *window) add(call, ret int64, input any) {
 	w.ops = append(w.ops, porcupine.Operation{Input: input, Call: call, Return: ret})
 }
 
-// windows cuts a partition into questions. Final reads are asked in the last one, after everything.
+// windows cuts a partition into questions. Final reads come after everything, in windows of their own.
 func (p *linear) windows() []*window {
 	var out []*window
 	sights := p.sights
@@ -293,11 +296,15 @@ func (p *linear) windows() []*window {
 		}
 		w.reads(p, sights[:n])
 		sights = sights[n:]
-		if last {
-			w.finals(p)
-		}
 		out = append(out, w)
 		from = to
+	}
+	for finals := p.finals; len(finals) > 0; {
+		n := min(windowAppends, len(finals))
+		w := &window{to: history.UnknownOffset}
+		w.add(earliest, earliest, begin{int32(len(p.offsets))})
+		w.finals(p, finals[:n], earliest)
+		out, finals = append(out, w), finals[n:]
 	}
 	return out
 }
@@ -334,22 +341,22 @@ func (p *linear) explain(o history.Offset, value string) rankedRead {
 	return rankedRead{}
 }
 
-// finals adds the final reads: each must hold exactly the appends of its range, and nothing follows the one that reached furthest in a
-// settled log. (An earlier one may have missed a write that was still on its way.)
-func (w *window) finals(p *linear) {
-	furthest := history.Offset(-1)
-	for _, op := range p.finals {
-		furthest = max(furthest, readTo(op))
-	}
-	for _, op := range p.finals {
+// finals adds final reads: each must hold exactly the appends of its range, and nothing follows the one that reached furthest in a settled
+// log. (An earlier one may have missed a write that was still on its way.) A read that returned before the last write was sent is left out.
+func (w *window) finals(p *linear, finals []*history.Op, earliest int64) {
+	for _, op := range finals {
+		if op.ReturnIndex < earliest {
+			continue
+		}
 		to := readTo(op)
 		lo, _ := slices.BinarySearch(p.offsets, op.Position)
 		hi, _ := slices.BinarySearch(p.offsets, to)
-		if p.settled && op.HW >= 0 && to >= op.HW && to == furthest {
+		if p.settled && op.HW >= 0 && to >= op.HW && to == p.furthest {
 			hi = len(p.offsets)
 		}
 		w.add(op.ReturnIndex, op.ReturnIndex, exact{max(hi-lo, 0) == len(op.Records)})
 		w.ids = append(w.ids, op.ID)
+		w.from, w.to = min(w.from, op.Position), max(w.to, to)
 	}
 }
 

@@ -14,6 +14,7 @@ type logCheck struct {
 	h        *history.History
 	contract Contract
 	settled  bool
+	dense    bool // brokers remove no old records: a log begins at 0 and has no holes
 
 	names []history.Partition
 	index map[history.Partition]int32
@@ -41,13 +42,26 @@ type anomaly struct {
 }
 
 func newLogCheck(run history.Run, h *history.History, contract Contract) *logCheck {
-	c := &logCheck{run: run, h: h, contract: contract, index: map[history.Partition]int32{}}
-	for _, m := range h.Marks {
-		if m.Name == "settle" {
-			c.settled = !m.Failed
+	c := &logCheck{run: run, h: h, contract: contract, dense: !trims(run), index: map[history.Partition]int32{}}
+	c.settled = settled(h)
+	return c
+}
+
+// settled reports whether the cluster came to rest before the final reads: settling began, did not fail, and was followed by another phase. A
+// journal that was cut before shows nothing of the kind.
+func settled(h *history.History) bool {
+	begun, after := false, false
+	for i := range h.Marks {
+		switch m := &h.Marks[i]; {
+		case m.Name != "settle":
+			after = after || begun
+		case m.Failed:
+			return false
+		default:
+			begun = true
 		}
 	}
-	return c
+	return after
 }
 
 func (c *logCheck) report(a anomaly) { c.anomalies = append(c.anomalies, a) }
@@ -138,7 +152,10 @@ func (c *logCheck) readDumps() {
 		case !c.contract.CommittedReads:
 			continue
 		}
-		l.addDump(d, bound, !trims(c.run), c.apart(p, "replica "+itoa(int64(d.Broker))+" differs"))
+		l.addDump(d, bound, c.dense, c.apart(p, "replica "+itoa(int64(d.Broker))+" differs"))
+	}
+	for p := range c.logs {
+		c.logs[p].settleFresh(c.apart(int32(p), "two replicas differ"))
 	}
 }
 
@@ -209,7 +226,6 @@ func (c *logCheck) resolveSlots() {
 
 // checkAcks asks of every acknowledged write whether it stands where it was acknowledged.
 func (c *logCheck) checkAcks() {
-	trimmed := trims(c.run)
 	for i := range c.h.Ops {
 		op := &c.h.Ops[i]
 		if op.Kind != history.Send || op.Outcome != history.OK || op.Acks == 0 {
@@ -229,12 +245,12 @@ func (c *logCheck) checkAcks() {
 			}
 			continue
 		}
-		if trimmed && op.Offset < l.start {
+		if !c.dense && op.Offset < l.start {
 			continue
 		}
 		here := l.at(op.Offset)
 		whole := op.Offset < 0 && l.ended && len(l.covered) == 1 && l.covered[0].from <= 0 // every offset was looked at
-		if here != nil || op.ReturnIndex < l.read && (whole || op.Offset >= 0 && l.covers(op.Offset)) {
+		if here != nil || op.ReturnIndex < l.read && (whole || op.Offset >= 0 && (l.covers(op.Offset) || c.dense && op.Offset < l.begins)) {
 			c.report(anomaly{class: LostWrite, part: p, offset: op.Offset, value: op.Value, send: int32(i), op: -1, other: valueOf(here)})
 			c.found[i] = lost
 			continue
@@ -281,13 +297,12 @@ func (c *logCheck) decideByDumps() {
 			}
 		}
 	}
-	trimmed := trims(c.run)
 	for i, f := range c.found {
 		if f != undecided {
 			continue
 		}
 		p, op := c.part[i], &c.h.Ops[i]
-		if dumped[p] < max(1, c.run.Factor) || held[c.sends.first(int32(i))] || trimmed && op.Offset < c.logs[p].start {
+		if dumped[p] < max(1, c.run.Factor) || held[c.sends.first(int32(i))] || !c.dense && op.Offset < c.logs[p].start {
 			continue
 		}
 		c.undecided--

@@ -77,7 +77,7 @@ func (c *logCheck) strayRecord(p, at int32, rec *history.Record) {
 	case c.found[send] == lost:
 		return // its loss is told
 	case here != nil || l.covers(rec.Offset):
-		if trims(c.run) && rec.Offset < l.start {
+		if !c.dense && rec.Offset < l.start {
 			return
 		}
 		a.class = UncommittedRead

@@ -43,6 +43,9 @@ func (c *logCheck) stepLogs() []stepLog {
 	return logs
 }
 
+// logEnd is where a broker's log ended when a step was taken: elections tell the high watermark or the log end, whichever is known.
+func logEnd(s *history.Step) history.Offset { return max(s.From, s.To) }
+
 // source is where a record was seen: on which broker, by which journal index.
 type source struct {
 	broker history.BrokerID
@@ -88,10 +91,30 @@ func (l *stepLog) epochAt(src source, o history.Offset) history.Epoch {
 	return epoch
 }
 
+// origin follows a record that a broker copied back to the one that appended it for a producer.
+func (l *stepLog) origin(src source, o history.Offset) source {
+	for range 8 {
+		var brought *history.Step
+		for _, s := range l.steps {
+			if s.Index > src.index {
+				break
+			}
+			if s.Kind == history.StepAppend && s.Broker == src.broker && s.From <= o && o < s.To {
+				brought = s
+			}
+		}
+		if brought == nil || brought.Peer == history.NoBroker || brought.Peer == src.broker {
+			return src
+		}
+		src = source{brought.Peer, brought.Index}
+	}
+	return src
+}
+
 // deposing is the first election after an epoch that brought a leader whose log ended at or below the offset, nil if there was none.
 func (l *stepLog) deposing(after history.Epoch, o history.Offset) *history.Step {
 	for _, s := range l.elections {
-		if s.Epoch > after && s.From <= o {
+		if s.Epoch > after && logEnd(s) <= o {
 			return s
 		}
 	}
@@ -149,7 +172,8 @@ type walk struct {
 
 // follow walks the steps up to the index until.
 func (l *stepLog) follow(src source, o history.Offset, brokers []history.BrokerID, until int64) *walk {
-	w := &walk{src: src, epoch: l.epochAt(src, o), offset: o, brokers: brokers, held: map[history.BrokerID]bool{},
+	from := l.origin(src, o)
+	w := &walk{src: from, epoch: l.epochAt(from, o), offset: o, brokers: brokers, held: map[history.BrokerID]bool{},
 		follows: map[history.BrokerID]*history.Step{}, ends: map[history.BrokerID]history.Offset{}}
 	then := false
 	for _, s := range l.steps {
@@ -221,7 +245,8 @@ func (w *walk) step(s *history.Step) {
 	case history.StepStart:
 		tell = true
 		if s.Partition != (history.Partition{}) {
-			if s.To <= o {
+			if s.To <= o && w.held[b] {
+				w.touch("restart")
 				w.remove(s, "recovery", w.ends[b])
 			}
 			w.ends[b] = s.To
@@ -233,7 +258,7 @@ func (w *walk) step(s *history.Step) {
 		}
 	case history.StepElection:
 		tell = true
-		if s.From <= o && s.Epoch > w.epoch {
+		if logEnd(s) <= o && s.Epoch > w.epoch {
 			w.touch("election")
 		}
 	case history.StepFollow:

@@ -37,7 +37,7 @@ func lostByElection() *history.History {
 			{Index: 21, Kind: history.StepAppend, Partition: p, Broker: 1, Epoch: 4, Peer: -1, From: 1, To: 2, Time: sec(12.3)},
 			{Index: 30, Kind: history.StepDown, Broker: 1, Peer: -1, Time: sec(13)},
 			{Index: 31, Kind: history.StepISR, Partition: p, Broker: 3, ISR: all[1:], Epoch: 5, Peer: -1, Time: sec(14)},
-			{Index: 32, Kind: history.StepElection, Partition: p, Broker: 2, Epoch: 5, Peer: -1, From: 1, Time: sec(14.1)},
+			{Index: 32, Kind: history.StepElection, Partition: p, Broker: 2, Epoch: 5, Peer: 2, To: 1, Time: sec(14.1)},
 			{Index: 33, Kind: history.StepFollow, Partition: p, Broker: 3, Epoch: 5, Peer: 2, Time: sec(14.2)},
 			{Index: 51, Kind: history.StepAppend, Partition: p, Broker: 2, Epoch: 5, Peer: -1, From: 1, To: 2, Time: sec(14.9)},
 			{Index: 52, Kind: history.StepAppend, Partition: p, Broker: 3, Epoch: 5, Peer: 2, From: 1, To: 2, Time: sec(14.95)},
@@ -47,7 +47,7 @@ func lostByElection() *history.History {
 			{Index: 63, Kind: history.StepAppend, Partition: p, Broker: 1, Epoch: 5, Peer: 2, From: 1, To: 2, Time: sec(16.3)},
 			{Index: 64, Kind: history.StepISR, Partition: p, Broker: 3, ISR: all, Epoch: 5, Peer: -1, Time: sec(17)},
 		},
-		Marks: []history.Mark{{Index: 70, Name: "settle"}},
+		Marks: []history.Mark{{Index: 70, Name: "settle"}, {Index: 71, Name: "final"}},
 	}
 	for b := range all {
 		h.Dumps = append(h.Dumps, history.Dump{Broker: all[b], Partition: p, LEO: 2, HW: 2,

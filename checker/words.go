@@ -104,7 +104,7 @@ func (c *logCheck) sayTwoValues(say func(string, ...any), a *anomaly, f *Finding
 // sayLoss tells how the record went: the election, each replica's removal, what stands there now.
 func (c *logCheck) sayLoss(say func(string, ...any), a *anomaly, f *Finding, deposing *history.Step) {
 	if deposing != nil {
-		say("Broker %d was elected at %s in epoch %d with its log ending at %d.", deposing.Broker, clock(int64(deposing.Time)), deposing.Epoch, deposing.From)
+		say("Broker %d was elected at %s in epoch %d with its log ending at %d.", deposing.Broker, clock(int64(deposing.Time)), deposing.Epoch, logEnd(deposing))
 	}
 	var without []history.BrokerID
 	for _, r := range f.Witness.RemovedBy {
