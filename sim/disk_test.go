@@ -296,6 +296,40 @@ func TestPowerFailureTakesInEveryWay(t *testing.T) {
 	}
 }
 
+// A sync covers what was written before it began: an append during it may be lost, length and all.
+func TestSyncCoversWhatWasThereAtItsBegin(t *testing.T) {
+	sizes := map[int]int{}
+	for seed := range uint64(100) {
+		d := testDrive(seed)
+		f, err := d.Open("log", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteAt([]byte("synced"), 0); err != nil {
+			t.Fatal(err)
+		}
+		d.beginSync("log")
+		if _, err := f.WriteAt([]byte(" and not"), 6); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(d.do(&disk.Step{Op: disk.SyncFile, Path: "log"}), d.SyncDir("")); err != nil {
+			t.Fatal(err)
+		}
+		d.powerFail()
+		got, err := disk.ReadFile(d, "log", 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(string(got), "synced") {
+			t.Fatalf("seed %d: %q is left, expected what was synced", seed, got)
+		}
+		sizes[len(got)]++
+	}
+	if len(sizes) != 2 || sizes[6] == 0 || sizes[14] == 0 {
+		t.Errorf("lengths %v, expected 6 and 14", sizes)
+	}
+}
+
 // A rename between two directories is one operation: whatever lasts, the file is there once.
 func TestRenameAcrossDirectories(t *testing.T) {
 	seen := map[string]int{}

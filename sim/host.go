@@ -340,9 +340,7 @@ func (h *host) record(out *broker.Output) {
 			From: history.Offset(s.From), To: history.Offset(s.To), Detail: s.Detail,
 		})
 	}
-	for i := range out.ISR {
-		h.w.recordISR(h, &out.ISR[i])
-	}
+	h.w.recordISR(h, out.ISR)
 }
 
 func partitionOf(tp kafka.TopicPartition) history.Partition {

@@ -4,34 +4,35 @@ import (
 	"slices"
 
 	"tidemark/broker"
-	"tidemark/broker/kafka"
 	"tidemark/broker/metadata"
 	"tidemark/broker/replica"
 	"tidemark/history"
 )
 
-// isrVersion is the newest state of a partition whose ISR was recorded.
-type isrVersion struct {
-	epoch     kafka.Epoch
-	partition int32
-}
-
-// recordISR records a committed ISR once, though every member of the quorum reports it: that of the first to apply it.
-func (w *World) recordISR(h *host, c *broker.ISRChange) {
-	version := isrVersion{c.Epoch, 0}
-	if n, ok := h.node.(*broker.Node); ok {
-		if p, ok := n.Image().Partition(c.Partition); ok {
-			version.partition = p.PartitionEpoch
-		}
-	}
-	if last, ok := w.isr[c.Partition]; ok && (version.epoch < last.epoch || version.partition <= last.partition) {
+// recordISR records committed ISR changes once, though every member of the quorum reports them: those of the first to apply them.
+// Which are new shows in the partition epoch that they lead to.
+func (w *World) recordISR(h *host, changes []broker.ISRChange) {
+	n, ok := h.node.(*broker.Node)
+	if !ok || len(changes) == 0 {
 		return
 	}
-	w.isr[c.Partition] = version
-	w.opt.Record(history.Step{
-		Time: w.now, Kind: history.StepISR, Broker: h.id, Partition: partitionOf(c.Partition), Epoch: history.Epoch(c.Epoch),
-		Peer: history.BrokerID(c.Leader), From: history.UnknownOffset, To: history.UnknownOffset, ISR: brokersOf(c.ISR), Detail: c.Detail,
-	})
+	img := n.Image()
+	for i := range changes {
+		c := &changes[i]
+		p, _ := img.Partition(c.Partition)
+		if last, ok := w.isr[c.Partition]; ok && p.PartitionEpoch <= last {
+			continue
+		}
+		w.opt.Record(history.Step{
+			Time: w.now, Kind: history.StepISR, Broker: h.id, Partition: partitionOf(c.Partition), Epoch: history.Epoch(c.Epoch),
+			Peer: history.BrokerID(c.Leader), From: history.UnknownOffset, To: history.UnknownOffset, ISR: brokersOf(c.ISR), Detail: c.Detail,
+		})
+	}
+	for i := range changes {
+		if p, ok := img.Partition(changes[i].Partition); ok {
+			w.isr[changes[i].Partition] = max(w.isr[changes[i].Partition], p.PartitionEpoch)
+		}
+	}
 }
 
 // Observe returns the cluster as it stands: the metadata of the node that is furthest in it, the active controller's if there

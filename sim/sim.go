@@ -63,7 +63,7 @@ type World struct {
 	cuts  []cut   // [from][to]
 	conns uint64
 	dials map[string]int
-	isr   map[kafka.TopicPartition]isrVersion
+	isr   map[kafka.TopicPartition]int32 // newest partition epoch whose ISR was recorded
 
 	acting  history.BrokerID // the broker whose event goes on
 	running *coroutine
@@ -97,7 +97,7 @@ func newWorld(opt Options, open opener) (*World, error) {
 	}
 	w := &World{
 		opt: opt, open: open, digest: newDigest(opt.Seed), weather: newWeather(opt.Seed),
-		cuts: make([]cut, len(opt.Configs)*len(opt.Configs)), dials: map[string]int{}, isr: map[kafka.TopicPartition]isrVersion{},
+		cuts: make([]cut, len(opt.Configs)*len(opt.Configs)), dials: map[string]int{}, isr: map[kafka.TopicPartition]int32{},
 	}
 	for i, cfg := range opt.Configs {
 		if cfg.NodeID < 0 {
