@@ -78,6 +78,9 @@ func ReadFile(fsys FS, path string, max int) ([]byte, error) {
 
 // ReadFull fills p from a file at off; fewer bytes than that are an error.
 func ReadFull(f File, p []byte, off int64) error {
+	if len(p) == 0 {
+		return nil
+	}
 	n, err := f.ReadAt(p, off)
 	if n == len(p) {
 		return nil

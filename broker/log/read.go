@@ -99,6 +99,9 @@ func (l *Log) find(s *segment, o kafka.Offset) (int64, Batch, error) {
 	pos := floor(s.index, o-s.base)
 	for {
 		b, err := l.batchAt(s, pos)
+		if err == nil && b.Base > o {
+			err = s.corrupt(pos, fmt.Sprintf("batch starts at offset %d, expected at most %d", b.Base, o))
+		}
 		if err != nil || b.Last >= o {
 			return pos, b, err
 		}

@@ -1,7 +1,6 @@
 package log
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -26,6 +25,7 @@ import (
 //	cut FILE BYTES                   removes bytes at the end of a file
 //	grow FILE BYTES                  adds zeros: a length that outlived its data
 //	flip FILE AT                     inverts the byte at a position (negative: from the end)
+//	leave FILE base=N epoch=N value...  batches behind the end of a file, where a truncation never reached the disk
 //	put FILE                         makes a file hold the lines below the command
 //	show FILE                        prints a text file
 //	remove FILE...                   files: lists all with their sizes
@@ -98,7 +98,7 @@ func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
 		report(&out, s.log.Close(), "")
 		return out.String()
 	default:
-		s.damage(d, words)
+		s.damage(d, words, args)
 		return ""
 	}
 	s.state(&out)
@@ -250,33 +250,29 @@ func (s *scenario) file(name string) disk.File {
 }
 
 // damage is what a crash or a bad disk does to files.
-func (s *scenario) damage(d *datadriven.TestData, words []string) {
-	if d.Cmd == "remove" {
+func (s *scenario) damage(d *datadriven.TestData, words []string, args map[string]int64) {
+	switch d.Cmd {
+	case "remove":
 		for _, name := range words {
-			if err := s.fs.Remove("t/" + name); err != nil {
-				s.t.Fatal(err)
-			}
+			must(s.t, s.fs.Remove("t/"+name))
 		}
 		return
-	}
-	if d.Cmd == "put" {
-		if err := disk.Run(s.fs, disk.Step{Op: disk.WriteFile, Path: "t/" + words[0], Data: []byte(d.Input + "\n")}); err != nil {
-			s.t.Fatal(err)
-		}
+	case "put":
+		must(s.t, disk.Run(s.fs, disk.Step{Op: disk.WriteFile, Path: "t/" + words[0], Data: []byte(d.Input + "\n")}))
 		return
 	}
-	n := numbers(words[1:])[0]
 	f := s.file(words[0])
 	size, err := f.Size()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	switch d.Cmd {
+	case "leave":
+		_, err = f.WriteAt(s.batches(args["base"], words[1:], args), size)
 	case "cut":
-		err = f.Truncate(size - n)
+		err = f.Truncate(size - numbers(words[1:])[0])
 	case "grow":
-		err = f.Truncate(size + n)
+		err = f.Truncate(size + numbers(words[1:])[0])
 	case "flip":
+		n := numbers(words[1:])[0]
 		if n < 0 {
 			n += size
 		}
@@ -288,15 +284,12 @@ func (s *scenario) damage(d *datadriven.TestData, words []string) {
 	default:
 		d.Fatalf(s.t, "unknown command %s", d.Cmd)
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 }
 
 func report(out *strings.Builder, err error, format string, args ...any) {
-	var bad *InvalidBatch
 	switch {
-	case errors.As(err, &bad), err != nil:
+	case err != nil:
 		fmt.Fprintln(out, err)
 	case format != "":
 		fmt.Fprintf(out, format+"\n", args...)
