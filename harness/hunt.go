@@ -20,8 +20,9 @@ type Hunt struct {
 	First   int           // the number of the first of them, to hand parts to other processes
 	Budget  time.Duration // stop starting runs after so long; 0 is no limit
 	Workers int
-	// UntilFirst stops at the first violation.
+	// UntilFirst stops at the first violation, UntilClass at the first anomaly of that class, also where the contract allows it.
 	UntilFirst bool
+	UntilClass checker.Class
 	// Each, if set, is called with every result, one at a time, in no particular order; an error of the run is with it.
 	Each func(number int, res *Result, err error)
 }
@@ -92,7 +93,7 @@ func (h Hunt) Go(ctx context.Context) Tally {
 				if h.Each != nil {
 					h.Each(n, res, err)
 				}
-				if h.UntilFirst && t.Invalid > 0 {
+				if h.UntilFirst && t.Invalid > 0 || err == nil && h.UntilClass != "" && res.Shows(h.UntilClass) {
 					stop()
 				}
 				mu.Unlock()
@@ -112,6 +113,11 @@ func (h Hunt) one(n int) (*Result, error) {
 		return &Result{Run: run}, err
 	}
 	return Simulate(run, Watch{})
+}
+
+// Shows reports whether the verdict has an anomaly of a class, whether or not the contract allows it.
+func (r *Result) Shows(class checker.Class) bool {
+	return slices.ContainsFunc(r.Verdict.Findings, func(f checker.Finding) bool { return f.Class == class })
 }
 
 func (t *Tally) add(n int, res *Result, err error) {

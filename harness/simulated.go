@@ -27,8 +27,8 @@ type Result struct {
 type Watch struct {
 	Trail bool
 	Trace func(sim.Event)
-	// Blind leaves the invariants out.
-	Blind bool
+	// After, if set, looks at the world after every event that touched a broker.
+	After func(now time.Duration, b history.BrokerID, w *sim.World)
 }
 
 // porcupineSteps is the second judge's budget for one run.
@@ -50,16 +50,17 @@ func Simulate(run history.Run, watch Watch) (*Result, error) {
 		Seed: run.Seed, Configs: configs, Until: virtualBound(run),
 		Record: func(s history.Step) { record.Step(s) },
 	}
-	if !watch.Blind {
-		opt.AfterEvent = eye.afterEvent
-	}
-	if watch.Trace != nil {
-		opt.Trace = watch.Trace
-	}
+	opt.AfterEvent, opt.Trace = eye.afterEvent, watch.Trace
 	if watch.Trail {
 		opt.EventHash = func(h uint64) { res.Trail = append(res.Trail, uint32(h)) }
 	}
 	var w *sim.World
+	if watch.After != nil {
+		opt.AfterEvent = func(now time.Duration, b history.BrokerID) {
+			eye.afterEvent(now, b)
+			watch.After(now, b, w)
+		}
+	}
 	eye.node = func(b history.BrokerID) *broker.Node {
 		if w == nil {
 			return nil

@@ -68,6 +68,7 @@ func huntCommand() *cobra.Command {
 	f.DurationVar(&h.Budget, "budget", 0, "start no run after so long; 0 is no limit")
 	f.IntVar(&h.Workers, "workers", runtime.NumCPU(), "runs at a time")
 	f.BoolVar(&h.UntilFirst, "until-first", false, "stop at the first violation")
+	f.StringVar((*string)(&h.UntilClass), "until", "", "stop at the first anomaly of this class, allowed or not, such as \"lost acknowledged write\"")
 	f.StringVar(&o.out, "out", ".", "directory in which runs/ stands")
 	f.BoolVar(&asJSON, "json", false, "print the tally as JSON")
 	f.BoolVar(&twice, "twice", false, "run each seed again in another process and compare")
@@ -93,7 +94,7 @@ func hunt(c *cobra.Command, h harness.Hunt, outDir string, asJSON, twice bool, a
 	h.Each = func(n int, res *harness.Result, err error) {
 		bar.step()
 		found[n] = res.Hash
-		if err == nil && (res.Verdict.Status == checker.Invalid || res.Verdict.Status == checker.Unknown) && len(failing) < keepMax {
+		if err == nil && len(failing) < keepMax && worthKeeping(res, h.UntilClass) {
 			failing = append(failing, res)
 		}
 	}
@@ -123,6 +124,12 @@ func hunt(c *cobra.Command, h harness.Hunt, outDir string, asJSON, twice bool, a
 		fmt.Fprintf(c.OutOrStdout(), "%d seeds run again by another process with another GOMAXPROCS: the same hashes\n", len(found))
 	}
 	return ended(huntExit(c.Context(), tally, allowVacuous))
+}
+
+// worthKeeping reports whether somebody will want to look at a run: it failed, or it shows what the hunt was for.
+func worthKeeping(res *harness.Result, class checker.Class) bool {
+	failed := res.Verdict.Status == checker.Invalid || res.Verdict.Status == checker.Unknown
+	return failed || class != "" && res.Shows(class)
 }
 
 func huntExit(ctx context.Context, t harness.Tally, allowVacuous float64) int {
