@@ -29,7 +29,7 @@ func (e *election) apply() (string, error) {
 }
 
 func (e *election) probe() (string, error) {
-	s, _ := e.observe()
+	s := e.observe().known
 	for i := range s.Partitions {
 		p := &s.Partitions[i]
 		switch {

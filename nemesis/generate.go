@@ -41,13 +41,13 @@ func Generate(rnd *rand.Rand, s Space) Plan {
 		return Plan{}
 	}
 	d := newDrawer(rnd, s)
-	share := d.log(0.15, 1) // of the time that has a fault in it
+	share := d.log(0.2, 1.2) // of the time that has a fault in it; from 1 on one follows the other
 	for t := d.begin; t < d.end && len(d.lines) < generateMax; {
 		over := d.scene(t)
 		if d.chance(d.overlap) {
 			over = t + time.Duration(d.rnd.Float64()*float64(over-t))
 		}
-		gap := time.Duration(float64(over-t) * (1 - share) / share * d.log(0.25, 2))
+		gap := time.Duration(float64(over-t) * max(0, 1-share) / share * d.log(0.25, 2))
 		t = over + max(min(gap, d.longest*2), 100*time.Millisecond, s.Duration/generateMax)
 	}
 	if !slices.ContainsFunc(d.lines, d.bites) {

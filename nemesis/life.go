@@ -63,14 +63,14 @@ func (f *life) live() {
 		f.record(history.FaultRefused, why)
 		return
 	}
-	s, a, err := f.prepare()
+	v, a, err := f.prepare()
 	f.record(history.FaultRequested, "")
 	if err != nil {
 		f.record(history.FaultRefused, err.Error())
 		return
 	}
-	f.Record.State(s)
-	if why := a.claim(s); why != "" {
+	f.Record.State(v.raw)
+	if why := a.claim(v.known); why != "" {
 		f.record(history.FaultRefused, why)
 		return
 	}
@@ -81,17 +81,16 @@ func (f *life) live() {
 	if err := f.settle(); err != nil {
 		failed = errors.Join(failed, err)
 	}
-	after, _ := f.observe()
-	f.Record.State(after)
+	f.Record.State(f.observe().raw)
 	if failed != nil {
 		f.record(history.FaultFailed, failed.Error())
 	}
 }
 
 // prepare resolves the line's roles and makes its action.
-func (f *life) prepare() (s history.ClusterState, a action, err error) {
-	s, held := f.observe()
-	sc := &scene{brokers: f.brokers, state: s, held: held, rnd: f.rnd}
+func (f *life) prepare() (v view, a action, err error) {
+	v = f.observe()
+	sc := &scene{brokers: f.brokers, state: v.known, held: v.held, rnd: f.rnd}
 	var links []link
 	if f.line.Fault.Kind == world.CanPartition {
 		f.event.Targets, links, err = sc.cut(f.line.Fault)
@@ -108,7 +107,7 @@ func (f *life) prepare() (s history.ClusterState, a action, err error) {
 	default:
 		a = &outage{life: f}
 	}
-	return s, a, err
+	return v, a, err
 }
 
 // act applies the fault, looks whether it is in force, and lets it last.
@@ -138,8 +137,7 @@ func (f *life) act() error {
 	default:
 		f.record(history.FaultObserved, detail)
 	}
-	s, _ := f.observe()
-	f.Record.State(s)
+	f.Record.State(f.observe().raw)
 	if f.line.Fault.Kind != world.CanElect {
 		f.Env.Sleep(end - f.Env.Now())
 	}

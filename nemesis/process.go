@@ -30,7 +30,9 @@ func (o *outage) claim(s history.ClusterState) (why string) {
 	o.strays(s)
 	lost, unclean := o.is(world.CanPowerFail), o.is(world.CanPowerFail) || o.is(world.CanKill)
 	o.locked(func() {
-		if unclean {
+		if p := unknown(o.Parts, s); unclean && p != "" && !o.Budget.Ignored {
+			why = "the fault budget is unknown: " + p + " was never observed"
+		} else if unclean {
 			why = o.Budget.Refuse(s, &o.unclean, targets, lost)
 		}
 		if why != "" {
@@ -93,7 +95,7 @@ func (o *outage) hit(b history.BrokerID) (detail string, err error) {
 // stop shuts a broker down, and kills it if it does not stop in time, as service managers do, where the budget allows it.
 func (o *outage) stop(b history.BrokerID) (detail string, err error) {
 	err = o.Cluster.Stop(b, o.Bound)
-	s := o.Cluster.Observe()
+	s := o.observe().known
 	if err == nil {
 		o.locked(func() { o.unclean.Stopped(s, b) })
 		return "", nil
@@ -154,7 +156,7 @@ func (o *outage) verify() (string, error) {
 }
 
 func (o *outage) release() {
-	s := o.Cluster.Observe()
+	s := o.observe().known
 	now := o.Env.Now()
 	o.locked(func() {
 		for _, b := range o.event.Targets {

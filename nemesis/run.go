@@ -3,6 +3,7 @@ package nemesis
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ func (r *Runner) Run(p Plan, until time.Duration) error {
 		return err
 	}
 	x := newRun(r, until)
+	x.observe()
 	x.listen(p)
 	lives := make([]*life, len(p.Lines))
 	seen := make(map[string]int)
@@ -60,6 +62,7 @@ type run struct {
 	cuts     map[link]int             // how many faults cut it
 	inForce  int                      // faults that are being done, not yet being undone
 	strikes  int                      // faults ever in force
+	known    []history.PartitionState // the newest observed, in order of Partition.Compare
 	waiting  []*waiter
 	base     map[history.Partition]history.Epoch // leader epochs at the start
 	watching bool
@@ -67,7 +70,7 @@ type run struct {
 }
 
 func newRun(r *Runner, until time.Duration) *run {
-	x := &run{
+	return &run{
 		Runner:  r,
 		start:   r.Env.Now(),
 		until:   until,
@@ -78,7 +81,6 @@ func newRun(r *Runner, until time.Duration) *run {
 		clocks:  make(map[history.BrokerID]int),
 		cuts:    make(map[link]int),
 	}
-	return x
 }
 
 // locked runs fn under the lock.
@@ -97,15 +99,52 @@ func (x *run) wait(cond func() bool, timeout time.Duration) bool {
 	}, timeout)
 }
 
-// observe looks at the cluster, takes the observation in and returns it with those whom a fault holds down.
-func (x *run) observe() (s history.ClusterState, held []history.BrokerID) {
+// view is the cluster as the nemesis knows it: an observation, and for decisions the newest state of each partition, as an
+// observer may for a time see none at all (nobody is up) or one of long ago (everybody has just been started).
+type view struct {
+	raw   history.ClusterState
+	known history.ClusterState
+	held  []history.BrokerID // down or paused by a fault in force
+}
+
+// observe looks at the cluster and takes in what is new.
+func (x *run) observe() view {
 	began := x.Env.Now()
-	s = x.Cluster.Observe()
+	v := view{raw: x.Cluster.Observe()}
 	x.locked(func() {
-		x.unclean.See(s, began)
-		held = x.heldNow()
+		fresh := x.learn(v.raw)
+		x.unclean.See(fresh, began)
+		v.known = history.ClusterState{Controller: v.raw.Controller, Partitions: slices.Clone(x.known)}
+		v.held = x.heldNow()
 	})
-	return s, held
+	return v
+}
+
+// learn updates what is known and returns the part of an observation that is not behind it. The lock is held.
+func (x *run) learn(s history.ClusterState) (fresh history.ClusterState) {
+	for _, p := range s.Partitions {
+		i, found := slices.BinarySearchFunc(x.known, p, func(a, b history.PartitionState) int { return a.Partition.Compare(b.Partition) })
+		switch {
+		case !found:
+			x.known = slices.Insert(x.known, i, p)
+		case p.Epoch < x.known[i].Epoch, p.Epoch == x.known[i].Epoch && p.PartitionEpoch < x.known[i].PartitionEpoch:
+			continue
+		default:
+			x.known[i] = p
+		}
+		fresh.Partitions = append(fresh.Partitions, p)
+	}
+	return fresh
+}
+
+// unknown names a partition of the run that was never observed, "" if there is none.
+func unknown(parts []history.Partition, s history.ClusterState) string {
+	for _, p := range parts {
+		if !slices.ContainsFunc(s.Partitions, func(o history.PartitionState) bool { return o.Partition == p }) {
+			return p.String()
+		}
+	}
+	return ""
 }
 
 // heldNow lists the brokers that a fault holds down or paused. The lock is held.

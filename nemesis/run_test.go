@@ -144,3 +144,35 @@ func TestRunOnGoroutines(t *testing.T) {
 		t.Errorf("%d of %d faults came to an end: %v", len(ended), len(p.Lines), ended)
 	}
 }
+
+// TestStaleObservations: of a cluster whose brokers were all just started an observer may see nothing, or metadata of long ago;
+// neither makes the nemesis forget what it knew.
+func TestStaleObservations(t *testing.T) {
+	at := func(p history.Partition, epoch history.Epoch, partitionEpoch int32) history.PartitionState {
+		return history.PartitionState{Partition: p, Epoch: epoch, PartitionEpoch: partitionEpoch}
+	}
+	x := &run{}
+	for _, c := range []struct {
+		seen  []history.PartitionState
+		fresh int
+		known string
+	}{
+		{[]history.PartitionState{at(testParts[1], 1, 1)}, 1, "[orders/1:1.1]"},
+		{[]history.PartitionState{at(testParts[0], 4, 9), at(testParts[1], 1, 2)}, 2, "[orders/0:4.9 orders/1:1.2]"},
+		{nil, 0, "[orders/0:4.9 orders/1:1.2]"},
+		{[]history.PartitionState{at(testParts[0], 4, 8), at(testParts[1], 2, 3)}, 1, "[orders/0:4.9 orders/1:2.3]"},
+		{[]history.PartitionState{at(testParts[0], 3, 10), at(testParts[1], 2, 3)}, 1, "[orders/0:4.9 orders/1:2.3]"},
+	} {
+		fresh := x.learn(history.ClusterState{Partitions: c.seen})
+		var known []string
+		for _, p := range x.known {
+			known = append(known, fmt.Sprintf("%v:%d.%d", p.Partition, p.Epoch, p.PartitionEpoch))
+		}
+		if len(fresh.Partitions) != c.fresh || fmt.Sprint(known) != c.known {
+			t.Errorf("after %+v: %d fresh, known %v; expected %d, %s", c.seen, len(fresh.Partitions), known, c.fresh, c.known)
+		}
+	}
+	if got := unknown(testParts, history.ClusterState{Partitions: x.known[:1]}); got != "orders/1" {
+		t.Errorf("unknown partition %q, expected orders/1", got)
+	}
+}

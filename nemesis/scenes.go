@@ -12,6 +12,9 @@ import (
 // rateSlow is a clock so slow that a broker's heartbeats (every 500 ms) come less often than its session (3 s) lasts.
 const rateSlow = 0.15
 
+// restart is about how long a broker takes to come back after a fault's end.
+const restart = 1500 * time.Millisecond
+
 // scene draws the faults that belong together from time t on, and returns when they are over.
 func (d *drawer) scene(t time.Duration) (over time.Duration) {
 	switch x := d.rnd.Float64(); {
@@ -86,6 +89,9 @@ func (d *drawer) squeeze(t time.Duration) time.Duration {
 func (d *drawer) roll(t time.Duration) time.Duration {
 	kind := d.kind(world.CanStop, world.CanKill, world.CanPowerFail, world.CanPause)
 	length, gap := d.span(200*time.Millisecond, d.longest/2), d.span(50*time.Millisecond, 3*time.Second)
+	if kind == world.CanPowerFail {
+		gap += restart // the budget wants the last one in the ISR again
+	}
 	order := slices.Clone(d.Brokers)
 	d.rnd.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	p := d.part()
@@ -102,8 +108,11 @@ func (d *drawer) roll(t time.Duration) time.Duration {
 
 // flap repeats a short fault.
 func (d *drawer) flap(t time.Duration) time.Duration {
-	f := d.fault(d.kind(), d.part())
+	f := d.fault(d.kind(world.CanPartition, world.CanPause, world.CanElect, world.CanClock), d.part())
 	length, gap := d.span(50*time.Millisecond, time.Second), d.span(50*time.Millisecond, time.Second)
+	if slices.Contains([]world.Ability{world.CanKill, world.CanPowerFail, world.CanStop}, f.Kind) {
+		gap += restart
+	}
 	for range 3 + d.rnd.IntN(5) {
 		t = d.add(t, f, length) + gap
 	}

@@ -24,7 +24,7 @@ func (x *run) listen(p Plan) {
 	}
 	if kinds(AfterElections) {
 		x.base = make(map[history.Partition]history.Epoch)
-		for _, s := range x.Cluster.Observe().Partitions {
+		for _, s := range x.known {
 			x.base[s.Partition] = s.Epoch
 		}
 	}
@@ -52,11 +52,11 @@ func (x *run) watch() {
 	over := false
 	for !over {
 		x.wait(func() bool { return x.over || x.curious() }, -1)
-		s, _ := x.observe()
+		v := x.observe()
 		fired := false
 		x.locked(func() {
 			for _, w := range x.waiting {
-				if !w.fired && x.holds(w.trigger, s) {
+				if !w.fired && x.holds(w.trigger, v.known) {
 					w.fired, fired = true, true
 				}
 			}
@@ -124,7 +124,7 @@ func (x *run) stands(t Trigger) string {
 	if t.Kind == AfterAcks {
 		return fmt.Sprintf("%d acks", x.Record.Acked(t.Partition))
 	}
-	s := x.Cluster.Observe()
+	s := x.observe().known
 	for i := range s.Partitions {
 		if p := &s.Partitions[i]; p.Partition == t.Partition {
 			return fmt.Sprintf("%v has leader %d, epoch %d, ISR %v", p.Partition, p.Leader, p.Epoch, p.ISR)
