@@ -75,20 +75,32 @@ func (d Dir) Outcome() (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
+	text, err := d.read(outcomeFile, outcomeBytesMax)
+	if err != nil {
+		return Outcome{}, err
+	}
+	o, err := decodeOutcome(text, run)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("%s: %w", d.file(outcomeFile), err)
+	}
+	return o, nil
+}
+
+func decodeOutcome(text []byte, run history.Run) (Outcome, error) {
 	var s storedOutcome
-	if err := d.readJSON(outcomeFile, outcomeBytesMax, &s); err != nil {
+	if err := decodeStrict(text, &s); err != nil {
 		return Outcome{}, err
 	}
 	switch {
 	case s.Format != outcomeFormat:
-		return Outcome{}, fmt.Errorf("%s: format is %d, expected %d", d.file(outcomeFile), s.Format, outcomeFormat)
+		return Outcome{}, fmt.Errorf("format is %d, expected %d", s.Format, outcomeFormat)
 	case s.Seed != run.Seed:
-		return Outcome{}, fmt.Errorf("%s: seed is %d, expected %d as in %s", d.file(outcomeFile), s.Seed, run.Seed, runFile)
+		return Outcome{}, fmt.Errorf("seed is %d, expected %d as in %s", s.Seed, run.Seed, runFile)
 	}
 	switch s.Verdict.Status {
 	case checker.Valid, checker.Invalid, checker.Unknown, checker.Vacuous:
 	default:
-		return Outcome{}, fmt.Errorf("%s: verdict is %q, expected %s, %s, %s or %s", d.file(outcomeFile), s.Verdict.Status,
+		return Outcome{}, fmt.Errorf("verdict is %q, expected %s, %s, %s or %s", s.Verdict.Status,
 			checker.Valid, checker.Invalid, checker.Unknown, checker.Vacuous)
 	}
 	return Outcome{Run: run, Verdict: s.Verdict, Hash: s.Hash, Replay: s.Replay, Wall: s.Wall, Truncated: s.Truncated}, nil

@@ -94,14 +94,26 @@ func makeUnique(parent, name string) (Dir, error) {
 // error that names the file and what was expected.
 func Open(path string) (Dir, history.Run, error) {
 	d := Dir{path}
-	var run history.Run
-	if err := d.readJSON(runFile, runBytesMax, &run); err != nil {
+	text, err := d.read(runFile, runBytesMax)
+	if err != nil {
 		return Dir{}, history.Run{}, err
 	}
-	if run.Format != runFormat {
-		return Dir{}, history.Run{}, fmt.Errorf("%s: format is %d, expected %d", d.file(runFile), run.Format, runFormat)
+	run, err := decodeRun(text)
+	if err != nil {
+		return Dir{}, history.Run{}, fmt.Errorf("%s: %w", d.file(runFile), err)
 	}
 	return d, run, nil
+}
+
+func decodeRun(text []byte) (history.Run, error) {
+	var run history.Run
+	if err := decodeStrict(text, &run); err != nil {
+		return history.Run{}, err
+	}
+	if run.Format != runFormat {
+		return history.Run{}, fmt.Errorf("format is %d, expected %d", run.Format, runFormat)
+	}
+	return run, nil
 }
 
 // History reads the directory's journal; truncated says what a cut tail left out.
@@ -155,26 +167,24 @@ func (d Dir) writeTo(name string, fill func(io.Writer) error) error {
 	return nil
 }
 
-// readJSON reads one JSON value of fewer than limit bytes, strictly: no unknown field, nothing behind it.
-func (d Dir) readJSON(name string, limit int64, into any) error {
+// read reads a file of fewer than limit bytes.
+func (d Dir) read(name string, limit int64) ([]byte, error) {
 	f, err := os.Open(d.file(name))
 	if err != nil {
-		return fmt.Errorf("%s is no run directory: %w", d.Path, err)
+		return nil, fmt.Errorf("%s is no run directory: %w", d.Path, err)
 	}
 	defer f.Close() //nolint:errcheck // only read
 	text, err := io.ReadAll(io.LimitReader(f, limit))
 	if err != nil {
-		return fmt.Errorf("read %s: %w", d.file(name), err)
+		return nil, fmt.Errorf("read %s: %w", d.file(name), err)
 	}
 	if int64(len(text)) == limit {
-		return fmt.Errorf("%s: has at least %d bytes, expected fewer", d.file(name), limit)
+		return nil, fmt.Errorf("%s: has at least %d bytes, expected fewer", d.file(name), limit)
 	}
-	if err := decodeStrict(text, into); err != nil {
-		return fmt.Errorf("%s: %w", d.file(name), err)
-	}
-	return nil
+	return text, nil
 }
 
+// decodeStrict reads one JSON object: no unknown field, nothing behind it.
 func decodeStrict(text []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
