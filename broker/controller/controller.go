@@ -72,6 +72,7 @@ type Controller struct {
 	sessions    sessions
 	waiting     []waitingReply // by index
 	rebalanceAt time.Duration
+	surveyed    int64 // the index at which every registered broker was found to be a member
 
 	recovered uint64 // the commit index found on the disk: changes up to it were reported by an earlier incarnation
 	replies   []Reply
@@ -290,7 +291,7 @@ func (c *Controller) report(rec metadata.Record, changed []kafka.TopicPartition)
 // settle follows what the last input changed: the active controller begins, waiting answers leave, new brokers become members.
 func (c *Controller) settle() {
 	if c.next == nil && c.q.leading() && c.appliedOwnTerm() {
-		c.next = c.image.Clone()
+		c.next, c.surveyed = c.image.Clone(), 0
 		c.sessions = freshSessions(c.next, c.now)
 		c.rebalanceAt = never
 		if c.cfg.AutoLeaderRebalance && c.cfg.LeaderImbalanceCheckInterval > 0 {
@@ -302,7 +303,8 @@ func (c *Controller) settle() {
 		c.waiting[0] = waitingReply{}
 		c.waiting = c.waiting[1:]
 	}
-	if c.next != nil && int64(c.q.log.last()) == c.image.Index {
+	if c.next != nil && c.surveyed != c.image.Index && int64(c.q.log.last()) == c.image.Index {
+		c.surveyed = c.image.Index
 		if b := c.outsider(); b != kafka.NoBroker {
 			c.q.proposeLearner(c.now, b)
 		}

@@ -14,7 +14,7 @@ import (
 	"tidemark/broker/metadata"
 )
 
-// TestScenarios plays the stories in testdata. The commands:
+// TestScenarios plays the stories in testdata/scenarios. The commands:
 //
 //	cluster voters=N [nodes=N] [classic] [unclean] [rebalance=D] [min-isr=N]
 //	campaign N            member N stands for election; advance D moves the clock, [alive=(..)] brokers keep their sessions
@@ -26,7 +26,7 @@ import (
 //	or to=N; what is not answered at once is told by: answers
 //	state, quorum, steps  what members have, in words
 func TestScenarios(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
 		s := &scenario{}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			s.t, s.d = t, d

@@ -44,7 +44,7 @@ func (q *quorum) validate(m *pb.Message) error {
 		}
 		return validEntries(m)
 	case pb.MsgAppResp:
-		if m.GetTerm() == q.term() && m.GetIndex() > q.log.last() && !m.GetReject() {
+		if q.leading() && m.GetTerm() == q.term() && m.GetIndex() > q.log.last() && !m.GetReject() {
 			return fmt.Errorf("%v of index %d, expected up to %d", typ, m.GetIndex(), q.log.last())
 		}
 		return q.validMember(from, typ)
