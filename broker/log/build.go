@@ -12,13 +12,13 @@ import (
 func BuildBatch(base kafka.Offset, epoch kafka.Epoch, ms int64, values ...[]byte) []byte {
 	var records []byte
 	for i, v := range values {
-		records = AppendRecord(records, Record{Offset: kafka.Offset(i), Value: v})
+		records = appendRecord(records, Record{Offset: kafka.Offset(i), Value: v})
 	}
-	return BuildBatchOf(base, epoch, ms, 0, len(values), records)
+	return buildBatch(base, epoch, ms, 0, len(values), records)
 }
 
-// BuildBatchOf makes a batch around n records as they stand on the wire, compressed as the attributes say, for tests.
-func BuildBatchOf(base kafka.Offset, epoch kafka.Epoch, ms int64, attributes uint16, n int, records []byte) []byte {
+// buildBatch makes a batch around n records as they stand on the wire, compressed as the attributes say.
+func buildBatch(base kafka.Offset, epoch kafka.Epoch, ms int64, attributes uint16, n int, records []byte) []byte {
 	b := make([]byte, headerSize, headerSize+len(records))
 	b = append(b, records...)
 	stamp(b, base, epoch)
@@ -41,9 +41,9 @@ func seal(b []byte) {
 	binary.BigEndian.PutUint32(b[atCRC:], crc32.Checksum(b[atAttributes:], castagnoli))
 }
 
-// AppendRecord appends a record as it stands in a batch whose base offset and first timestamp are 0: Offset and Time are
+// appendRecord appends a record as it stands in a batch whose base offset and first timestamp are 0: Offset and Time are
 // deltas.
-func AppendRecord(dst []byte, r Record) []byte {
+func appendRecord(dst []byte, r Record) []byte {
 	body := []byte{0}
 	body = binary.AppendVarint(body, r.Time)
 	body = binary.AppendVarint(body, int64(r.Offset))

@@ -21,7 +21,7 @@ func seeds(f *testing.F) {
 	old[atMagic] = 1
 	f.Add(old)
 	for _, c := range []codec{codecGzip, codecSnappy, codecLZ4, codecZstd} {
-		f.Add(BuildBatchOf(0, 0, 0, uint16(c), 1, compress(c, AppendRecord(nil, Record{Value: []byte("v")}))))
+		f.Add(buildBatch(0, 0, 0, uint16(c), 1, compress(c, appendRecord(nil, Record{Value: []byte("v")}))))
 	}
 }
 

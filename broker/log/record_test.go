@@ -28,7 +28,7 @@ func rawRecords() []byte {
 	var b []byte
 	for i, r := range wantRecords {
 		r.Offset, r.Time = kafka.Offset(i), r.Time-1000
-		b = AppendRecord(b, r)
+		b = appendRecord(b, r)
 	}
 	return b
 }
@@ -77,9 +77,9 @@ func xerialFrames(data []byte, block int) []byte {
 
 func TestRecordsOfEveryCodec(t *testing.T) {
 	for _, c := range []codec{codecNone, codecGzip, codecSnappy, codecLZ4, codecZstd} {
-		checkDecoded(t, c.String(), BuildBatchOf(40, 3, 1000, uint16(c), 3, compress(c, rawRecords())))
+		checkDecoded(t, c.String(), buildBatch(40, 3, 1000, uint16(c), 3, compress(c, rawRecords())))
 	}
-	checkDecoded(t, "xerial", BuildBatchOf(40, 3, 1000, uint16(codecSnappy), 3, xerialFrames(rawRecords(), 100)))
+	checkDecoded(t, "xerial", buildBatch(40, 3, 1000, uint16(codecSnappy), 3, xerialFrames(rawRecords(), 100)))
 }
 
 func checkDecoded(t *testing.T, name string, batch []byte) {
@@ -99,7 +99,7 @@ func checkDecoded(t *testing.T, name string, batch []byte) {
 func TestBombs(t *testing.T) {
 	zeros := make([]byte, 32<<20)
 	for _, c := range []codec{codecGzip, codecSnappy, codecLZ4, codecZstd} {
-		batch := BuildBatchOf(0, 0, 0, uint16(c), 1, compress(c, zeros))
+		batch := buildBatch(0, 0, 0, uint16(c), 1, compress(c, zeros))
 		used := allocated(func() {
 			if _, err := Records(batch, 1<<16); err == nil {
 				t.Error("32 MiB passed a bound of 64 KiB")
@@ -121,7 +121,7 @@ func allocated(fn func()) uint64 {
 }
 
 func TestLogAppendTime(t *testing.T) {
-	records, err := Records(BuildBatchOf(0, 0, 77, attrLogAppendTime, 1, AppendRecord(nil, Record{Time: 5})), 100)
+	records, err := Records(buildBatch(0, 0, 77, attrLogAppendTime, 1, appendRecord(nil, Record{Time: 5})), 100)
 	if err != nil || records[0].Time != 77 {
 		t.Errorf("%v, %v, expected the batch's time 77", records, err)
 	}
@@ -130,16 +130,16 @@ func TestLogAppendTime(t *testing.T) {
 // TestBadRecords are batches that are whole and have the right CRC, around records that are not right.
 func TestBadRecords(t *testing.T) {
 	for name, b := range map[string][]byte{
-		"offset delta 1 instead of 0": AppendRecord(nil, Record{Offset: 1}),
+		"offset delta 1 instead of 0": appendRecord(nil, Record{Offset: 1}),
 		"a record too few":            {},
-		"bytes behind":                append(AppendRecord(nil, Record{}), 0),
+		"bytes behind":                append(appendRecord(nil, Record{}), 0),
 		"length beyond the batch":     {100, 0, 0, 0, 1, 1, 0},
 		"negative length":             {1, 0, 0, 0, 1, 1, 0},
 		"key beyond the record":       {12, 0, 0, 0, 100, 1, 0},
 		"many headers":                {12, 0, 0, 0, 1, 1, 126},
 		"endless varint":              bytes.Repeat([]byte{0xff}, 20),
 	} {
-		if records, err := Records(BuildBatchOf(0, 0, 0, 0, 1, b), 100); err == nil {
+		if records, err := Records(buildBatch(0, 0, 0, 0, 1, b), 100); err == nil {
 			t.Errorf("%s: decoded as %v", name, records)
 		}
 	}
@@ -189,7 +189,7 @@ func TestAppendCodes(t *testing.T) {
 // TestBatchAsKmsgReadsIt holds the layout against another codec's.
 func TestBatchAsKmsgReadsIt(t *testing.T) {
 	var b kmsg.RecordBatch
-	raw := BuildBatchOf(40, 3, 1000, 0, 3, rawRecords())
+	raw := buildBatch(40, 3, 1000, 0, 3, rawRecords())
 	if err := b.ReadFrom(raw); err != nil {
 		t.Fatal(err)
 	}
