@@ -91,5 +91,8 @@ func Summary(v checker.Verdict) string {
 	for _, f := range v.Findings {
 		fmt.Fprintf(&out, "  %s: %s (%d) on %s\n    %s\n", f.Severity, f.Class, f.Count, f.Partition, f.Text)
 	}
+	if v.Status == checker.Invalid || len(v.Findings) > 0 {
+		fmt.Fprintf(&out, "  contract: %s\n", v.Contract.Because)
+	}
 	return out.String()
 }
