@@ -130,10 +130,14 @@ func (v *Verdict) conclude(act *activity, undecided int64) {
 	switch {
 	case violations > 0:
 		v.Status = Invalid
-		v.Reason = fmt.Sprintf("%s on %v.", upper(string(v.Findings[0].Class)), v.Findings[0].Partition)
-		if violations > 1 {
-			v.Reason = fmt.Sprintf("%s on %v, and %d more violations.", upper(string(v.Findings[0].Class)), v.Findings[0].Partition, violations-1)
+		v.Reason = upper(string(v.Findings[0].Class))
+		if p := v.Findings[0].Partition; p != (history.Partition{}) {
+			v.Reason += " on " + p.String()
 		}
+		if violations > 1 {
+			v.Reason += ", and " + count(violations-1, "more violation")
+		}
+		v.Reason += "."
 	case undecided > 0 && v.Contract.Durable:
 		v.Status = Unknown
 		v.Reason = fmt.Sprintf("%d acknowledged writes could not be judged: no final read and no full set of replica dumps tells about them.", undecided)
@@ -147,7 +151,7 @@ func (v *Verdict) conclude(act *activity, undecided int64) {
 		v.Status = Valid
 		v.Reason = fmt.Sprintf("%d acknowledged writes and %d records read agree with the log at the end.", v.Stats.Acked, v.Stats.Records)
 		if allowed > 0 {
-			v.Reason += fmt.Sprintf(" %d anomalies were found that the contract allows.", allowed)
+			v.Reason += " The contract allows " + count(allowed, "finding") + ": " + v.Contract.Because
 		}
 	}
 }

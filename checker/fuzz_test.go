@@ -2,6 +2,7 @@ package checker
 
 import (
 	"math"
+	"math/rand/v2"
 	"runtime"
 	"testing"
 	"time"
@@ -110,29 +111,43 @@ func FuzzCheck(f *testing.F) {
 		}
 		f.Add(data, seed)
 	}
-	f.Fuzz(func(t *testing.T, data []byte, options byte) {
-		run := testRun(1)
-		run.Beyond, run.Unclean = options&1 != 0, options&2 != 0
-		if options&4 != 0 {
-			run.Config = map[string]string{"retention.ms": "1000"}
+	f.Fuzz(checkGarbage)
+}
+
+// TestGarbageHistories checks a few hundred long histories of garbage.
+func TestGarbageHistories(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for n := range 300 {
+		data := make([]byte, 10+20*n)
+		for i := range data {
+			data[i] = byte(rng.Uint32())
 		}
-		run.Acks = int16(options>>3%3) - 1
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		h := (&garbage{data}).history()
-		v := Check(run, h, nil, Options{PorcupineSteps: 10_000})
-		runtime.ReadMemStats(&after)
-		if spent := after.TotalAlloc - before.TotalAlloc; spent > 1<<20+uint64(len(data))*4096 {
-			t.Fatalf("%d bytes of memory for %d bytes of history", spent, len(data))
+		checkGarbage(t, data, byte(n))
+	}
+}
+
+func checkGarbage(t *testing.T, data []byte, options byte) {
+	run := testRun(1)
+	run.Beyond, run.Unclean = options&1 != 0, options&2 != 0
+	if options&4 != 0 {
+		run.Config = map[string]string{"retention.ms": "1000"}
+	}
+	run.Acks = int16(options>>3%3) - 1
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	h := (&garbage{data}).history()
+	v := Check(run, h, nil, Options{PorcupineSteps: 10_000})
+	runtime.ReadMemStats(&after)
+	if spent := after.TotalAlloc - before.TotalAlloc; spent > 1<<20+uint64(len(data))*4096 {
+		t.Fatalf("%d bytes of memory for %d bytes of history", spent, len(data))
+	}
+	again := Check(run, (&garbage{data}).history(), nil, Options{PorcupineSteps: 10_000})
+	if again.Status != v.Status || again.Reason != v.Reason || len(again.Findings) != len(v.Findings) {
+		t.Fatalf("%s (%s), then %s (%s)", v.Status, v.Reason, again.Status, again.Reason)
+	}
+	for i := range v.Findings {
+		if v.Findings[i].Text == "" || v.Findings[i].Text != again.Findings[i].Text || v.Findings[i].Count < 1 {
+			t.Fatalf("finding %d: %q, then %q", i, v.Findings[i].Text, again.Findings[i].Text)
 		}
-		again := Check(run, (&garbage{data}).history(), nil, Options{PorcupineSteps: 10_000})
-		if again.Status != v.Status || again.Reason != v.Reason || len(again.Findings) != len(v.Findings) {
-			t.Fatalf("%s (%s), then %s (%s)", v.Status, v.Reason, again.Status, again.Reason)
-		}
-		for i := range v.Findings {
-			if v.Findings[i].Text == "" || v.Findings[i].Text != again.Findings[i].Text || v.Findings[i].Count < 1 {
-				t.Fatalf("finding %d: %q, then %q", i, v.Findings[i].Text, again.Findings[i].Text)
-			}
-		}
-	})
+	}
 }

@@ -136,7 +136,7 @@ type linear struct {
 	writes  []linearWrite
 	sights  []linearSight            // first sightings only
 	at      map[history.Offset]int32 // 1 + the last of an offset's sightings; they are chained
-	value   map[string]int32         // 1 + the first sighting of a value
+	value   map[string]int32         // of each value whose offset no acknowledgement told: 1 + its first sighting, 0 for none
 	finals  []*history.Op
 	// furthest is the offset that the final reads came to.
 	furthest history.Offset
@@ -169,7 +169,7 @@ func (p *linear) see(op *history.Op, r *history.Record) {
 	p.sights = append(p.sights, linearSight{op, r.Value, r.Offset, p.at[r.Offset]})
 	n := int32(len(p.sights))
 	p.at[r.Offset] = n
-	if p.value[r.Value] == 0 {
+	if first, wanted := p.value[r.Value]; wanted && first == 0 {
 		p.value[r.Value] = n
 	}
 }
@@ -190,7 +190,10 @@ func gatherLinear(h *history.History) []*linear {
 	}
 	var polls []*history.Op
 	for i := range h.Ops {
-		if op := &h.Ops[i]; op.Kind == history.Poll && op.Outcome == history.OK {
+		switch op := &h.Ops[i]; {
+		case op.Kind == history.Send && (!told(op) || op.Offset < 0):
+			at(op.Partition).value[op.Value] = 0
+		case op.Kind == history.Poll && op.Outcome == history.OK:
 			polls = append(polls, op)
 			if op.Final {
 				p := at(op.Partition)
@@ -214,18 +217,20 @@ func gatherLinear(h *history.History) []*linear {
 	return out
 }
 
+// told reports whether the log acknowledged a send.
+func told(op *history.Op) bool { return op.Outcome == history.OK && op.Acks != 0 }
+
 // write enters an append whose offset is known.
 func (p *linear) write(op *history.Op) {
 	w := linearWrite{op: op, offset: op.Offset, call: op.InvokeIndex, ret: op.ReturnIndex}
-	told := op.Outcome == history.OK && op.Acks != 0
-	if !told || op.Offset < 0 {
+	if !told(op) || op.Offset < 0 {
 		first := p.value[op.Value]
 		if first == 0 {
 			return
 		}
 		s := &p.sights[first-1]
 		w.offset = s.offset
-		if !told {
+		if !told(op) {
 			w.ret = s.op.ReturnIndex
 		}
 	}

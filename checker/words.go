@@ -163,6 +163,14 @@ func list(ids []history.BrokerID) string {
 	return strings.Join(parts, ",")
 }
 
+// count writes a number of things.
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return strconv.Itoa(n) + " " + thing
+}
+
 // clock writes nanoseconds since the run's start as seconds.
 func clock(nanos int64) string {
 	return strconv.FormatFloat(time.Duration(nanos).Seconds(), 'f', 3, 64) + "s"
