@@ -36,6 +36,8 @@ func (e *election) probe() (string, error) {
 		case p.Partition != e.line.Fault.Partition:
 		case p.Epoch > e.before && p.Leader == e.event.Targets[0]:
 			return fmt.Sprintf("broker %d leads %v in epoch %d", p.Leader, p.Partition, p.Epoch), nil
+		case p.Epoch > e.before:
+			return "", fmt.Errorf("%w: by now broker %d leads %v in epoch %d", errHidden, p.Leader, p.Partition, p.Epoch)
 		default:
 			return "", fmt.Errorf("broker %d leads %v in epoch %d, expected broker %d after epoch %d",
 				p.Leader, p.Partition, p.Epoch, e.event.Targets[0], e.before)
