@@ -120,6 +120,7 @@ func FuzzRecords(f *testing.F) {
 // FuzzIndex: an accepted index is the one that it was parsed from, and points into its segment.
 func FuzzIndex(f *testing.F) {
 	f.Add(formatIndex([]indexEntry{{3, 100}, {7, 400}}), int64(1000))
+	f.Add(formatIndex([]indexEntry{{3, 100}}), int64(120))
 	f.Add(make([]byte, 16), int64(1000))
 	f.Fuzz(func(t *testing.T, data []byte, size int64) {
 		entries, err := parseIndex(data, size)

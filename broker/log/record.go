@@ -106,9 +106,6 @@ func (d *decoder) record(i int32) Record {
 	r.Key = body.nullable("key")
 	r.Value = body.nullable("value")
 	n := body.length("number of headers")
-	if n > len(body.rest)/2 {
-		body.fail("record %d has %d headers in %d bytes, expected at least 2 bytes each", i, n, len(body.rest))
-	}
 	for range n {
 		if body.err != nil {
 			break

@@ -127,6 +127,21 @@ func TestLogAppendTime(t *testing.T) {
 	}
 }
 
+// TestOffsetForTimeWithinBatch looks into the batch, compressed or not.
+func TestOffsetForTimeWithinBatch(t *testing.T) {
+	for _, c := range []codec{codecNone, codecZstd} {
+		l := openNew(t, Config{SegmentBytes: 10_000, IndexIntervalBytes: 0, MaxBatchBytes: 10_000})
+		batch := buildBatch(0, 0, 1000, uint16(c), 3, compress(c, rawRecords()))
+		binary.BigEndian.PutUint64(batch[atMaxTime:], 1005)
+		seal(batch)
+		_, _, err := l.Append(batch, 0)
+		must(t, err)
+		if o, at, err := l.OffsetForTime(1003); o != 1 || at != 1005 || err != nil {
+			t.Errorf("%v: offset %d at %d, %v, expected 1 at 1005", c, o, at, err)
+		}
+	}
+}
+
 // TestBadRecords are batches that are whole and have the right CRC, around records that are not right.
 func TestBadRecords(t *testing.T) {
 	for name, b := range map[string][]byte{
