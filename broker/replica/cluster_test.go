@@ -28,6 +28,7 @@ type cluster struct {
 	wires   []*wire
 	token   Token
 	owners  map[Token]owner
+	acked   map[kafka.Offset]string // what producers were told: which value stands at an offset
 	out     strings.Builder
 }
 
@@ -59,7 +60,7 @@ type owner struct {
 const topicName = "t"
 
 func newCluster(t *testing.T, n, partitions int, cfg config.Config) *cluster {
-	c := &cluster{t: t, cfg: cfg, master: metadata.New(), owners: map[Token]owner{}}
+	c := &cluster{t: t, cfg: cfg, master: metadata.New(), owners: map[Token]owner{}, acked: map[kafka.Offset]string{}}
 	topic := &metadata.Topic{Name: topicName, ID: kafka.TopicID{1}, Configs: map[string]string{}}
 	var all []kafka.BrokerID
 	for i := 1; i <= n; i++ {
@@ -226,6 +227,9 @@ func (c *cluster) route(h *host, r Reply) {
 		w := c.wire(o.follower, h.id)
 		w.responses = append(w.responses, recodeResponse(c.t, r.Response.(*kmsg.FetchResponse)))
 		return
+	}
+	if p, ok := r.Response.(*kmsg.ProduceResponse); ok && p.Topics[0].Partitions[0].ErrorCode == 0 {
+		c.acked[kafka.Offset(p.Topics[0].Partitions[0].BaseOffset)] = o.label
 	}
 	fmt.Fprintf(&c.out, "%s: %s\n", o.label, describe(r.Response))
 }

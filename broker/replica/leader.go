@@ -39,7 +39,6 @@ func (m *Manager) becomeLeader(now time.Duration, p *Partition, reg metadata.Par
 	p.role, p.epoch, p.leader = leading, reg.LeaderEpoch, m.cfg.NodeID
 	p.epochStart = p.log.End()
 	p.log.AssignEpoch(p.epoch, p.epochStart)
-	p.remotes = nil
 	m.step(Step{Kind: StepElection, Partition: p.tp, Epoch: p.epoch, Peer: p.leader, From: p.hw, To: p.epochStart})
 	m.adoptISR(now, p, reg)
 	m.maybeFlush(p)
