@@ -27,9 +27,9 @@
     paint(u.ctx, u.bbox, devicePixelRatio);
     u.ctx.restore();
   };
-  const eachBand = (u, fn) => data.bands.forEach((b) => {
+  const eachBand = (u, fn) => data.bands.forEach((b, i) => {
     const x0 = u.valToPos(b.from, "x", true), x1 = u.valToPos(b.to, "x", true);
-    if (x1 >= u.bbox.left && x0 <= u.bbox.left + u.bbox.width) fn(b, x0, Math.max(x1, x0 + 2 * devicePixelRatio));
+    if (x1 >= u.bbox.left && x0 <= u.bbox.left + u.bbox.width) fn(b, x0, Math.max(x1, x0 + 2 * devicePixelRatio), i);
   });
   const paintBands = (u) => clipped(u, (ctx, bbox, px) => eachBand(u, (b, x0, x1) => {
     ctx.fillStyle = kindColour(b.kind);
@@ -42,10 +42,10 @@
     ctx.font = fontOf(11);
     ctx.textBaseline = "top";
     ctx.textAlign = "left";
-    eachBand(u, (b, x0, x1) => {
+    eachBand(u, (b, x0, x1, i) => {
       const left = Math.max(x0, bbox.left), text = [`#${b.fault} ${b.kind}`, `#${b.fault}`].find((t) => ctx.measureText(t).width < x1 - left - 8 * px);
       ctx.fillStyle = kindColour(b.kind);
-      if (text) ctx.fillText(text, left + 4 * px, bbox.top + 5 * px);
+      if (text) ctx.fillText(text, left + 4 * px, bbox.top + (5 + 13 * (i % 2)) * px);
     });
   });
 
@@ -264,6 +264,8 @@
     clearTimeout(resizing);
     resizing = setTimeout(() => charts.forEach(({ chart, host }) => chart.setSize({ width: Math.max(host.clientWidth, 280), height: chart.height })), 120);
   });
+
+  addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => { d.open = true; }));
 
   // The replay line: selected in the page, and on the clipboard where the browser lets it.
   const copy = document.getElementById("copy");
