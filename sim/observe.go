@@ -35,8 +35,8 @@ func (w *World) recordISR(h *host, changes []broker.ISRChange) {
 	}
 }
 
-// Observe returns the cluster as it stands: the metadata of the node that is furthest in it, the active controller's if there
-// is one, and each replica as its own broker has it.
+// Observe returns the cluster as it stands: the metadata of the node that has applied the most of it, and each replica as its
+// own broker has it.
 func (w *World) Observe() history.ClusterState {
 	s := history.ClusterState{Controller: history.NoBroker}
 	var img *metadata.Image
