@@ -55,7 +55,7 @@ func prefix(data []byte, bound kafka.Offset, maxBytes int, minOne bool) (int, er
 		h := data[n:]
 		size := int(binary.BigEndian.Uint32(h[atLength:])) + lengthOverhead
 		last := kafka.Offset(binary.BigEndian.Uint64(h)) + kafka.Offset(binary.BigEndian.Uint32(h[atLastDelta:]))
-		if last >= bound || size > len(h) || (n+size > maxBytes && !(n == 0 && minOne)) {
+		if last >= bound || size > len(h) || (n+size > maxBytes && (n > 0 || !minOne)) {
 			break
 		}
 		if size < headerSize {

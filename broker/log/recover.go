@@ -169,10 +169,10 @@ func (r *recovery) examine(firstScanned int) (kafka.Offset, error) {
 			}
 			firstScanned = i
 		}
-		switch {
-		case i == 0:
+		switch i {
+		case 0:
 			l.epochs.trim(0) // of a log that began earlier, perhaps
-		case i == firstScanned:
+		case firstScanned:
 			l.epochs.trim(s.base)
 		}
 		if err := r.scan(s); err != nil {
