@@ -28,14 +28,15 @@ func (a *anomaly) rank() int {
 	return precedence[a.class]
 }
 
-// fold drops what another anomaly at the same offset implies.
+// fold drops what another anomaly at the same offset implies. Two acknowledged writes that were both lost at one offset are two losses.
 func fold(in []anomaly) []anomaly {
 	slices.SortStableFunc(in, func(a, b anomaly) int {
 		return cmp.Or(cmp.Compare(a.part, b.part), cmp.Compare(a.offset, b.offset), cmp.Compare(a.rank(), b.rank()))
 	})
 	out := in[:0]
 	for _, a := range in {
-		if n := len(out); n > 0 && a.offset != history.UnknownOffset && out[n-1].part == a.part && out[n-1].offset == a.offset {
+		if n := len(out); n > 0 && a.offset != history.UnknownOffset && out[n-1].part == a.part && out[n-1].offset == a.offset &&
+			!(a.class == LostWrite && out[n-1].class == LostWrite) {
 			continue
 		}
 		out = append(out, a)

@@ -18,7 +18,6 @@ type generator struct {
 	now                     time.Duration
 	h                       *history.History
 	logs                    [][]string
-	late                    []int // sends that may still take effect although nobody waits
 }
 
 type client struct {

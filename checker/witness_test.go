@@ -2,6 +2,7 @@ package checker
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,5 +103,34 @@ func TestLossUnderContracts(t *testing.T) {
 		if len(v.Findings) != 1 || v.Findings[0].Class != LostWrite || v.Findings[0].Severity != Allowed || v.Status == Invalid {
 			t.Errorf("%s: %s, %+v", name, v.Status, v.Findings)
 		}
+	}
+}
+
+// TestOneCauseOneFinding loses two writes to one election and a third to a second election: two findings, the first standing for two.
+func TestOneCauseOneFinding(t *testing.T) {
+	h := lostByElection()
+	p := history.Partition{Topic: "orders"}
+	send := func(id int64, value string, broker history.BrokerID, o history.Offset, from, to int64) history.Op {
+		return history.Op{ID: id, Process: 3, Kind: history.Send, Outcome: history.OK, Acks: -1, Broker: broker, Partition: p, Value: value, Offset: o,
+			InvokeIndex: from, ReturnIndex: to}
+	}
+	h.Ops = append(h.Ops, send(4, "p3-4", 1, 2, 26, 29), send(5, "p3-5", 2, 2, 56, 59))
+	steps := append([]history.Step{}, h.Steps[:8]...)
+	steps = append(steps, history.Step{Index: 27, Kind: history.StepAppend, Partition: p, Broker: 1, Epoch: 4, Peer: 1, From: 2, To: 3})
+	steps = append(steps, h.Steps[8:14]...)
+	steps = append(steps,
+		history.Step{Index: 57, Kind: history.StepAppend, Partition: p, Broker: 2, Epoch: 5, Peer: 2, From: 2, To: 3},
+		history.Step{Index: 59, Kind: history.StepElection, Partition: p, Broker: 3, Epoch: 6, Peer: 3, From: 2, To: 2})
+	h.Steps = append(steps, h.Steps[14:]...)
+	v := Check(testRun(1), h, nil, Options{})
+	if len(v.Findings) != 2 {
+		t.Fatalf("%d findings, want 2: %s", len(v.Findings), v.Reason)
+	}
+	one, two := v.Findings[0], v.Findings[1]
+	if one.Value != "p2-118" || one.Count != 2 || !reflect.DeepEqual(one.Ops, []int64{1, 4}) || !strings.HasSuffix(one.Text, " 1 more went the same way.") {
+		t.Errorf("first: %s %d %v: %s", one.Value, one.Count, one.Ops, one.Text)
+	}
+	if two.Value != "p3-5" || two.Count != 1 {
+		t.Errorf("second: %s %d: %s", two.Value, two.Count, two.Text)
 	}
 }
