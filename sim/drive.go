@@ -29,6 +29,7 @@ type drive struct {
 // the operations between the two are its journal.
 type inode struct {
 	id      uint64
+	path    string // where it was last put, for the trace
 	dir     bool
 	names   map[string]*inode
 	durable map[string]*inode
@@ -168,6 +169,7 @@ func (d *drive) change(what, path string, changes ...dirChange) {
 			delete(c.dir.names, c.name)
 		} else {
 			c.dir.names[c.name] = c.to
+			c.to.path = path
 		}
 		if i == 0 || c.dir != changes[0].dir {
 			c.dir.journal = append(c.dir.journal, op)
@@ -355,7 +357,7 @@ func (h *handle) WriteAt(p []byte, off int64) (int, error) {
 	}
 	n, err := h.n.writeAt(h.d, p, off)
 	if h.d.w.note(noteWrite, h.d.id, h.n.id, uint64(off), p[:n]) {
-		h.d.w.tell(h.d.id, fmt.Sprintf("write %d bytes at %d of file %d", n, off, h.n.id))
+		h.d.w.tell(h.d.id, fmt.Sprintf("write %d bytes at %d of %s", n, off, h.n.path))
 	}
 	return n, err
 }
@@ -366,7 +368,7 @@ func (h *handle) Truncate(size int64) error {
 		return fs.ErrClosed
 	}
 	if h.d.w.note(noteTruncate, h.d.id, h.n.id, uint64(size), nil) {
-		h.d.w.tell(h.d.id, fmt.Sprintf("truncate file %d to %d", h.n.id, size))
+		h.d.w.tell(h.d.id, fmt.Sprintf("truncate %s to %d", h.n.path, size))
 	}
 	return h.n.truncate(h.d, size)
 }
@@ -407,7 +409,7 @@ func (d *drive) endSync(n *inode) error {
 		n.endSync(d)
 	}
 	if d.w.note(noteSync, d.id, n.id, 0, nil) {
-		d.w.tell(d.id, fmt.Sprintf("sync file %d", n.id))
+		d.w.tell(d.id, "sync "+n.path)
 	}
 	return err
 }
