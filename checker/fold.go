@@ -36,7 +36,7 @@ func fold(in []anomaly) []anomaly {
 	out := in[:0]
 	for _, a := range in {
 		if n := len(out); n > 0 && a.offset != history.UnknownOffset && out[n-1].part == a.part && out[n-1].offset == a.offset &&
-			!(a.class == LostWrite && out[n-1].class == LostWrite) {
+			(a.class != LostWrite || out[n-1].class != LostWrite) {
 			continue
 		}
 		out = append(out, a)
