@@ -47,8 +47,9 @@ type Output struct {
 	Fatal    error // a disk error: the node must stop at once
 }
 
-// Step is an ISR or leader change that was committed, for people and witnesses. The member that leads the quorum reports it
-// when it commits the change, with the one exception that the next leader may report what the last one did not live to.
+// Step is an ISR or leader change that was committed, for people and witnesses. The member that leads the quorum reports it when
+// it applies the change. A leader that dies between the others' flush and its own leaves a step that nobody reports; a new one
+// whose commit index was lost with its power may report a step again, with the same partition epoch.
 type Step struct {
 	Partition      kafka.TopicPartition
 	Leader         kafka.BrokerID

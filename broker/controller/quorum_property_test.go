@@ -3,6 +3,7 @@ package controller
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -49,7 +50,6 @@ type world struct {
 	ghost       committed
 	epochs      map[kafka.BrokerID]int64
 	incarnation map[kafka.BrokerID]byte
-	answered    map[Token]bool
 	topics      int
 }
 
@@ -178,6 +178,13 @@ func (w *world) check() {
 		}
 		for _, img := range []*metadata.Image{m.c.Image(), m.c.next} {
 			w.checkImage(m, img)
+		}
+		if m.c.IsActive() && uint64(m.c.Image().Index) == m.c.q.log.last() {
+			next := m.c.next.Clone()
+			next.Index = m.c.Image().Index
+			if !reflect.DeepEqual(next, m.c.Image()) {
+				w.t.Fatalf("%d has applied all that is proposed, yet decides on %+v instead of %+v", m.id, next, m.c.Image())
+			}
 		}
 		if d := m.c.Deadline(); d <= w.now-time.Hour {
 			w.t.Fatalf("%d has been due since %v", m.id, d)

@@ -38,7 +38,7 @@ func (s *scenario) send(m *testMember, title string, req kmsg.Request) kmsg.Resp
 	if err := s.quiet(); err != nil {
 		s.t.Fatal(err)
 	}
-	resp := s.cluster.asked[tok]
+	resp := s.asked[tok]
 	if r, ok := resp.(*kmsg.BrokerRegistrationResponse); ok && r.ErrorCode == 0 {
 		s.epochs[kafka.BrokerID(req.(*kmsg.BrokerRegistrationRequest).BrokerID)] = r.BrokerEpoch
 	}

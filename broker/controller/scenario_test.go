@@ -280,7 +280,7 @@ func (s *scenario) answers() string {
 		if s.told[tok] {
 			continue
 		}
-		if r := s.cluster.asked[tok]; r == nil {
+		if r := s.asked[tok]; r == nil {
 			if s.member(int(s.at[tok])).c == nil {
 				s.told[tok] = true
 				fmt.Fprintf(&b, "%s: never answered, %d is down\n", s.named[tok], s.at[tok])

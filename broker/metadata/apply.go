@@ -15,8 +15,7 @@ import (
 func (img *Image) Apply(rec Record) ([]kafka.TopicPartition, error) {
 	switch r := rec.(type) {
 	case RegisterBroker:
-		img.Brokers[r.ID] = Broker{ID: r.ID, Epoch: r.Epoch, Incarnation: r.Incarnation, Host: r.Host, Port: r.Port,
-			Fenced: r.Fenced, Stopping: r.Stopping}
+		img.Brokers[r.ID] = Broker(r)
 		return img.replicatedBy(r.ID), nil
 	case BrokerChange:
 		b, ok := img.Brokers[r.ID]
