@@ -58,7 +58,7 @@ func (m *Manager) applyPartition(now time.Duration, tp kafka.TopicPartition) {
 	reg, ok := m.img.Partition(tp)
 	assigned := ok && slices.Contains(reg.Replicas, m.cfg.NodeID)
 	if p != nil && (!assigned || p.topicID != m.img.Topics[tp.Topic].ID) {
-		m.removeReplica(now, p) // deleted, created anew, or moved elsewhere
+		m.removeReplica(p) // deleted, created anew, or moved elsewhere
 		p = nil
 	}
 	if !assigned || slices.Contains(m.removals, tp.String()) {
@@ -82,7 +82,7 @@ func (m *Manager) applyPartition(now time.Duration, tp kafka.TopicPartition) {
 	case p.role == leading:
 		m.advanceHW(now, p) // min.insync.replicas may have changed
 	}
-	m.wakeFetches(now, p)
+	m.wakeFetches(p)
 }
 
 // minISR is a topic's min.insync.replicas.
@@ -117,12 +117,12 @@ func (m *Manager) createReplica(tp kafka.TopicPartition, id kafka.TopicID) *Part
 }
 
 // removeReplica ends a replica and removes its files.
-func (m *Manager) removeReplica(now time.Duration, p *Partition) {
+func (m *Manager) removeReplica(p *Partition) {
 	m.leaveRole(p)
 	p.removed = true
 	delete(m.byName, p.tp)
 	m.parts = slices.DeleteFunc(m.parts, func(q *Partition) bool { return q == p })
-	m.wakeFetches(now, p)
+	m.wakeFetches(p)
 	if err := p.log.Close(); err != nil {
 		m.fatal(fmt.Errorf("closing the log of %v: %w", p.tp, err))
 		return

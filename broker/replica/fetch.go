@@ -222,7 +222,7 @@ func (m *Manager) readPartition(op *fetchOp, t *fetchTarget, out *kmsg.FetchResp
 
 // fetchSatisfied reports whether a waiting fetch can be answered, now that something changed at p: there is enough to read,
 // or an error to tell.
-func (m *Manager) fetchSatisfied(now time.Duration, d *delayedFetch, p *Partition) bool {
+func (m *Manager) fetchSatisfied(d *delayedFetch, p *Partition) bool {
 	if d.op.minBytes > 1 {
 		_, got := m.read(&d.op)
 		return got.urgent || got.bytes >= d.op.minBytes

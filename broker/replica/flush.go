@@ -119,7 +119,7 @@ func (m *Manager) BeginShutdown(now time.Duration) {
 	}
 	for _, p := range m.parts {
 		m.leaveRole(p)
-		m.wakeFetches(now, p)
+		m.wakeFetches(p)
 	}
 	m.stopping = true
 	var steps []disk.Step

@@ -134,5 +134,5 @@ func (m *Manager) advanceHW(now time.Duration, p *Partition) {
 	}
 	m.setHW(p, hw, "")
 	m.completeProduces(p)
-	m.wakeFetches(now, p)
+	m.wakeFetches(p)
 }

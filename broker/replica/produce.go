@@ -97,7 +97,7 @@ func (m *Manager) append(now time.Duration, tp kafka.TopicPartition, id kafka.To
 	m.step(Step{Kind: StepAppend, Partition: p.tp, Epoch: p.epoch, Peer: p.leader, From: before, To: end})
 	m.maybeFlush(p)
 	m.advanceHW(now, p)
-	m.wakeFetches(now, p)
+	m.wakeFetches(p)
 	return p, end, kafka.None
 }
 

@@ -123,7 +123,7 @@ func (m *Manager) expire(now time.Duration) {
 	for m.purgatory.deadline() <= now {
 		d := m.purgatory.heap[0]
 		if d.fetch != nil {
-			m.finishFetch(now, d.fetch)
+			m.finishFetch(d.fetch)
 		} else {
 			m.expireProduce(d.produce)
 		}
@@ -186,19 +186,19 @@ func (m *Manager) failProduces(p *Partition) {
 }
 
 // wakeFetches looks again at the fetches that wait for a partition: its log or high watermark moved, or its role changed.
-func (m *Manager) wakeFetches(now time.Duration, p *Partition) {
+func (m *Manager) wakeFetches(p *Partition) {
 	if len(p.fetches) == 0 {
 		return
 	}
 	for _, d := range slices.Clone(p.fetches) {
-		if m.fetchSatisfied(now, d, p) {
-			m.finishFetch(now, d)
+		if m.fetchSatisfied(d, p) {
+			m.finishFetch(d)
 		}
 	}
 }
 
 // finishFetch answers a waiting fetch with what there is now.
-func (m *Manager) finishFetch(now time.Duration, d *delayedFetch) {
+func (m *Manager) finishFetch(d *delayedFetch) {
 	m.dropFetch(d)
 	resp, _ := m.read(&d.op)
 	m.reply(d.tok, resp)
