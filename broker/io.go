@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"tidemark/broker/controller"
 	"tidemark/broker/disk"
 	"tidemark/broker/kafka"
 	"tidemark/broker/replica"
@@ -47,18 +48,8 @@ type Output struct {
 	Sends   []Outbound
 	Replies []Reply
 	Flushes []disk.Flush
-	Steps   []replica.Step // protocol steps, for people and witnesses
-	ISR     []ISRChange
-	Exit    bool  // a controlled shutdown is complete: the process ends
-	Fatal   error // the process ends at once: disk failure
-}
-
-// ISRChange is a leader or ISR change that the controller committed, as every member of the quorum sees it.
-type ISRChange struct {
-	Partition kafka.TopicPartition
-	Leader    kafka.BrokerID
-	Epoch     kafka.Epoch
-	ISR       []kafka.BrokerID
-	Unclean   bool   // the leader was elected from outside ISR and ELR
-	Detail    string // why
+	Steps   []replica.Step    // protocol steps, for people and witnesses
+	ISR     []controller.Step // leader and ISR changes that the controller committed, as every member of the quorum sees them
+	Exit    bool              // a controlled shutdown is complete: the process ends
+	Fatal   error             // the process ends at once: disk failure
 }

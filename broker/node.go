@@ -171,9 +171,7 @@ func (n *Node) pumpController(now time.Duration) (progress bool) {
 	for _, m := range out.Messages {
 		n.sendRaft(m.To, m.Data)
 	}
-	for _, s := range out.Steps {
-		n.out.ISR = append(n.out.ISR, ISRChange{Partition: s.Partition, Leader: s.Leader, Epoch: s.Epoch, ISR: s.ISR, Unclean: s.Unclean, Detail: s.Detail})
-	}
+	n.out.ISR = append(n.out.ISR, out.Steps...)
 	if len(out.Changed) > 0 && n.replicas != nil {
 		n.replicas.ApplyMetadata(now, n.ctl.Image(), out.Changed)
 	}

@@ -13,11 +13,6 @@ func Recheck(d results.Dir, run history.Run, stored results.Outcome) (res *Resul
 	if err != nil {
 		return nil, "", err
 	}
-	var broken []checker.Broken
-	for _, f := range stored.Verdict.Findings {
-		if f.Class == checker.InvariantBroken {
-			broken = append(broken, checker.Broken{Name: f.Value, Time: f.Witness.Acked, Detail: f.Text, Partition: f.Partition, Offset: f.Offset})
-		}
-	}
+	broken := checker.BrokenOf(stored.Verdict)
 	return &Result{Run: run, History: h, Verdict: checker.Check(run, h, broken, checker.Options{PorcupineSteps: porcupineSteps})}, truncated, nil
 }

@@ -38,8 +38,8 @@ type StepKind string
 
 // The protocol steps that a broker reports and a witness tells.
 const (
-	StepElection StepKind = "election" // Broker became leader in Epoch; From is its LEO then
-	StepFollow   StepKind = "follow"   // Broker follows Peer in Epoch; From is its LEO then
+	StepElection StepKind = "election" // Broker became leader in Epoch; From is its HW then, To its LEO
+	StepFollow   StepKind = "follow"   // Broker follows Peer in Epoch; From is its HW then, To its LEO
 	StepISR      StepKind = "isr"      // the controller committed ISR as the partition's in-sync replicas
 	StepHW       StepKind = "hw"       // Broker's high watermark moved From → To
 	StepAppend   StepKind = "append"   // Broker appended [From, To) in Epoch

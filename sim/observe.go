@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tidemark/broker"
+	"tidemark/broker/controller"
 	"tidemark/broker/metadata"
 	"tidemark/broker/replica"
 	"tidemark/history"
@@ -11,27 +12,21 @@ import (
 
 // recordISR records committed ISR changes once, though every member of the quorum reports them: those of the first to apply them.
 // Which are new shows in the partition epoch that they lead to.
-func (w *World) recordISR(h *host, changes []broker.ISRChange) {
-	n, ok := h.node.(*broker.Node)
-	if !ok || len(changes) == 0 {
-		return
-	}
-	img := n.Image()
+func (w *World) recordISR(h *host, changes []controller.Step) {
 	for i := range changes {
 		c := &changes[i]
-		p, _ := img.Partition(c.Partition)
-		if last, ok := w.isr[c.Partition]; ok && p.PartitionEpoch <= last {
+		if last, ok := w.isr[c.Partition]; ok && c.PartitionEpoch <= last {
 			continue
+		}
+		w.isr[c.Partition] = c.PartitionEpoch
+		detail := c.Detail
+		if c.Unclean {
+			detail += ", unclean election"
 		}
 		w.opt.Record(history.Step{
 			Time: w.now, Kind: history.StepISR, Broker: h.id, Partition: partitionOf(c.Partition), Epoch: history.Epoch(c.Epoch),
-			Peer: history.BrokerID(c.Leader), From: history.UnknownOffset, To: history.UnknownOffset, ISR: brokersOf(c.ISR), Detail: c.Detail,
+			Peer: history.BrokerID(c.Leader), From: history.UnknownOffset, To: history.UnknownOffset, ISR: brokersOf(c.ISR), Detail: detail,
 		})
-	}
-	for i := range changes {
-		if p, ok := img.Partition(changes[i].Partition); ok {
-			w.isr[changes[i].Partition] = max(w.isr[changes[i].Partition], p.PartitionEpoch)
-		}
 	}
 }
 
