@@ -155,10 +155,6 @@ func neat(t time.Duration) time.Duration {
 	return t
 }
 
-func (d *drawer) has(kinds ...world.Ability) bool {
-	return slices.ContainsFunc(kinds, func(k world.Ability) bool { return slices.Contains(d.kinds, k) })
-}
-
 // kind draws one of the run's kinds, from among the preferred ones if the run has any of those.
 func (d *drawer) kind(preferred ...world.Ability) world.Ability {
 	from := slices.DeleteFunc(slices.Clone(d.kinds), func(k world.Ability) bool { return !slices.Contains(preferred, k) })
