@@ -43,8 +43,8 @@ func (c *logCheck) stepLogs() []stepLog {
 	return logs
 }
 
-// logEnd is where a broker's log ended when a step was taken: elections tell the high watermark or the log end, whichever is known.
-func logEnd(s *history.Step) history.Offset { return max(s.From, s.To) }
+// logEnd is where a broker's log ended when it was elected.
+func logEnd(s *history.Step) history.Offset { return s.To }
 
 // source is where a record was seen: on which broker, by which journal index.
 type source struct {

@@ -23,6 +23,9 @@ func (a *Append) Create(within time.Duration) error {
 	c := newClient(a.Env, a.Cluster, "creator", a.Timeout)
 	defer c.close()
 	brokers := a.Env.Rand("creator", 0).Perm(len(a.Cluster.Brokers()))
+	if err := a.awaitBrokers(c, brokers, deadline); err != nil {
+		return err
+	}
 	if err := a.createTopic(c, brokers, deadline); err != nil {
 		return err
 	}
@@ -33,6 +36,27 @@ func (a *Append) Create(within time.Duration) error {
 		}
 		if a.Env.Now()+backoff >= deadline {
 			return fmt.Errorf("topic %s is not ready after %s: %w", a.Topic, within, missing)
+		}
+		a.Env.Sleep(backoff)
+	}
+}
+
+// awaitBrokers waits until one broker knows every other as registered and alive: replicas and leaders are spread over those alone.
+func (a *Append) awaitBrokers(c *client, order []int, deadline time.Duration) error {
+	all := a.Cluster.Brokers()
+	for try := 0; ; try++ {
+		b := all[order[try%len(order)]]
+		req, resp := kmsg.NewPtrMetadataRequest(), kmsg.NewPtrMetadataResponse()
+		req.Version, req.Topics = metadataVersion, []kmsg.MetadataRequestTopic{} // no topic, as against nil: every one
+		err := c.call(b, req, resp)
+		switch {
+		case err == nil && len(resp.Brokers) == len(all):
+			return nil
+		case err == nil:
+			err = fmt.Errorf("broker %d knows %d brokers, expected %d", b, len(resp.Brokers), len(all))
+		}
+		if a.Env.Now()+backoff >= deadline {
+			return fmt.Errorf("not every broker has come up in time: %w", err)
 		}
 		a.Env.Sleep(backoff)
 	}

@@ -300,6 +300,12 @@ func (f *fakeCluster) serveFetch(c *fakeConn, r *kmsg.FetchRequest) kmsg.Respons
 func (f *fakeCluster) serveMetadata(r *kmsg.MetadataRequest) kmsg.Response {
 	resp := r.ResponseKind().(*kmsg.MetadataResponse)
 	resp.ControllerID = 1
+	for range f.Brokers() {
+		resp.Brokers = append(resp.Brokers, kmsg.NewMetadataResponseBroker())
+	}
+	if len(r.Topics) == 0 {
+		return resp
+	}
 	topic := kmsg.NewMetadataResponseTopic()
 	topic.Topic = r.Topics[0].Topic
 	if f.parts == nil {

@@ -97,6 +97,9 @@ func (s *settling) attempt(p history.Partition, to route, from history.Offset) e
 			return fmt.Errorf("%s: marker %s acknowledged at offset %d was not read back: position %d, high watermark %d, error %q",
 				p, op.Value, op.Offset, reader.position, reading.HW, reading.Error)
 		}
+		if len(reading.Records) == 0 {
+			s.a.Env.Sleep(min(backoff, s.deadline-s.a.Env.Now()))
+		}
 	}
 }
 

@@ -255,7 +255,7 @@ func (c *Controller) apply(e *pb.Entry) error {
 	if err != nil {
 		return err
 	}
-	report := c.q.leading() && e.GetIndex() > c.recovered
+	report := e.GetIndex() > c.recovered
 	for _, rec := range records {
 		changed, err := c.image.Apply(rec)
 		if err != nil {

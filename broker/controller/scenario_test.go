@@ -257,11 +257,20 @@ func (s *scenario) state(img *metadata.Image) string {
 	return b.String()
 }
 
-// steps tells what the members reported since the last time.
+// steps tells what the members reported since the last time: each step once, of the first member that reported it.
 func (s *scenario) steps() string {
+	type change struct {
+		partition kafka.TopicPartition
+		epoch     int32
+	}
 	var b strings.Builder
+	told := map[change]bool{}
 	for _, m := range s.members {
 		for _, st := range m.steps {
+			if told[change{st.Partition, st.PartitionEpoch}] {
+				continue
+			}
+			told[change{st.Partition, st.PartitionEpoch}] = true
 			unclean := ""
 			if st.Unclean {
 				unclean = ", uncleanly"
