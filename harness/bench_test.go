@@ -19,7 +19,7 @@ func BenchmarkSimulatedMinute(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		res, err := Simulate(run, Watch{})
+		res, err := Simulate(b.Context(), run, Watch{})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/binary"
 	"os"
@@ -48,7 +47,7 @@ func find(t *testing.T, run history.Run, class checker.Class, seeds int) (*Resul
 			found = res
 		}
 	}
-	tally := hunt.Go(context.Background())
+	tally := hunt.Go(t.Context())
 	if found == nil {
 		t.Fatalf("no %s in %d runs:\n%s", class, tally.Runs, tally)
 	}
@@ -141,7 +140,7 @@ func watchRecord(t *testing.T, run history.Run, op *history.Op) record {
 
 func again(t *testing.T, run history.Run, look func(time.Duration, history.BrokerID, *sim.World)) {
 	t.Helper()
-	if _, err := Simulate(run, Watch{After: look}); err != nil {
+	if _, err := Simulate(t.Context(), run, Watch{After: look}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -87,7 +87,10 @@ func (h Hunt) Go(ctx context.Context) Tally {
 	for range max(1, h.Workers) {
 		workers.Go(func() {
 			for n := range numbers {
-				res, err := h.one(n)
+				res, err := h.one(ctx, n)
+				if ctx.Err() != nil {
+					return // cut off in the middle: it says nothing
+				}
 				mu.Lock()
 				t.add(n, res, err)
 				if h.Each != nil {
@@ -105,14 +108,14 @@ func (h Hunt) Go(ctx context.Context) Tally {
 	return t
 }
 
-func (h Hunt) one(n int) (*Result, error) {
+func (h Hunt) one(ctx context.Context, n int) (*Result, error) {
 	run := h.Run
 	run.Seed = SeedOf(h.Master, n)
 	run, err := Expand(run, run.Plan)
 	if err != nil {
 		return &Result{Run: run}, err
 	}
-	return Simulate(run, Watch{})
+	return Simulate(ctx, run, Watch{})
 }
 
 // Shows reports whether the verdict has an anomaly of a class, whether or not the contract allows it.

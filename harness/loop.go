@@ -29,6 +29,8 @@ type loop struct {
 	env     world.Env
 	cluster world.Cluster
 	record  *history.Recorder
+	// progress, if set, is told now and then how far the run is.
+	progress func(now time.Duration, acked int64)
 }
 
 // errHarness marks an error of the harness or the world, as against a finding about the log.
@@ -54,6 +56,9 @@ func (l *loop) execute() error {
 	l.env.Go("observer", func() {
 		for !done.Load() {
 			l.record.State(l.cluster.Observe())
+			if l.progress != nil {
+				l.progress(l.env.Now(), l.record.Acked(history.Partition{}))
+			}
 			l.env.Sleep(observeEvery)
 		}
 	})

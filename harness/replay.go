@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -20,7 +21,7 @@ type Replay struct {
 
 // Again carries out a stored run again. For the same build the trace hash must be the stored one; another build runs the stored plan and
 // options and reports its own verdict.
-func Again(d results.Dir, watch Watch) (*Replay, error) {
+func Again(ctx context.Context, d results.Dir, watch Watch) (*Replay, error) {
 	stored, err := d.Outcome()
 	if err != nil {
 		return nil, err
@@ -30,20 +31,20 @@ func Again(d results.Dir, watch Watch) (*Replay, error) {
 		return nil, fmt.Errorf("%s: the run is of the world %q, expected sim", d.Path, run.World)
 	}
 	watch.Trail = true
-	res, err := Simulate(run, watch)
+	res, err := Simulate(ctx, run, watch)
 	if err != nil {
 		return nil, err
 	}
 	rep := &Replay{Result: res, Stored: stored, Exact: run.Build == BuildHash()}
 	rep.Matches = fmt.Sprintf("%016x", res.Hash) == stored.Hash
 	if !rep.Matches {
-		rep.Differs = firstDifference(d, res, watch)
+		rep.Differs = firstDifference(ctx, d, res, watch)
 	}
 	return rep, nil
 }
 
 // firstDifference finds the first event whose hash differs from the stored trail's, and runs once more to read it.
-func firstDifference(d results.Dir, res *Result, watch Watch) string {
+func firstDifference(ctx context.Context, d results.Dir, res *Result, watch Watch) string {
 	trail, err := d.Trail()
 	if err != nil {
 		return err.Error()
@@ -65,7 +66,7 @@ func firstDifference(d results.Dir, res *Result, watch Watch) string {
 			text = EventLine(e)
 		}
 	}
-	if _, err := Simulate(res.Run, watch); err != nil {
+	if _, err := Simulate(ctx, res.Run, watch); err != nil {
 		text += ": " + err.Error()
 	}
 	return text

@@ -1,7 +1,7 @@
 package harness
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"time"
 
@@ -27,6 +27,8 @@ type Result struct {
 type Watch struct {
 	Trail bool
 	Trace func(sim.Event)
+	// Progress, if set, is called now and then with the time that has passed and the writes acknowledged by then.
+	Progress func(now time.Duration, acked int64)
 	// After, if set, looks at the world after every event that touched a broker.
 	After func(now time.Duration, b history.BrokerID, w *sim.World)
 }
@@ -34,8 +36,9 @@ type Watch struct {
 // porcupineSteps is the second judge's budget for one run.
 const porcupineSteps = 5_000_000
 
-// Simulate carries out a run in the simulated world and judges it. The error is the harness's own trouble, never a finding.
-func Simulate(run history.Run, watch Watch) (*Result, error) {
+// Simulate carries out a run in the simulated world and judges it. The error is the harness's own trouble or ctx's end, never a
+// finding.
+func Simulate(ctx context.Context, run history.Run, watch Watch) (*Result, error) {
 	begun := time.Now()
 	configs, err := Configs(run)
 	if err != nil {
@@ -71,8 +74,8 @@ func Simulate(run history.Run, watch Watch) (*Result, error) {
 	if w, err = sim.New(opt); err != nil {
 		return nil, fmt.Errorf("simulated world: %w", err)
 	}
-	l := &loop{run: run, env: w, cluster: w, record: record}
-	err = w.Run(l.execute)
+	l := &loop{run: run, env: w, cluster: w, record: record, progress: watch.Progress}
+	err = w.Run(ctx, l.execute)
 	res.Hash, res.Events, res.Virtual = w.Hash(), w.Events(), w.Now()
 	res.History = record.History()
 	if err != nil {
@@ -98,6 +101,3 @@ func virtualBound(run history.Run) time.Duration {
 
 // durable reports whether the contract promises that what was acknowledged is never lost.
 func durable(run history.Run) bool { return checker.ContractOf(run).Durable }
-
-// IsHarness reports whether an error is the harness's own trouble.
-func IsHarness(err error) bool { return errors.Is(err, errHarness) }

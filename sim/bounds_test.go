@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -53,7 +54,7 @@ func TestEventLimit(t *testing.T) {
 		f.deadline = 0
 		f.onTick = func(f *fake, now time.Duration) { f.deadline = now + time.Millisecond }
 	})
-	err := c.Run(func() error {
+	err := c.Run(context.Background(), func() error {
 		c.Sleep(time.Minute)
 		return nil
 	})
@@ -68,7 +69,7 @@ func TestDeadlineThatStandsStill(t *testing.T) {
 		f.deadline = 0
 		f.onTick = func(f *fake, now time.Duration) { f.deadline = now }
 	})
-	err := c.Run(func() error {
+	err := c.Run(context.Background(), func() error {
 		c.Sleep(time.Minute)
 		return nil
 	})
@@ -87,7 +88,7 @@ func TestBrokerBreaksItsContract(t *testing.T) {
 		c := newCluster(t, Options{Seed: 1}, 1, func(f *fake) {
 			f.onRequest = func(f *fake, _ time.Duration, conn connID, _ []byte) { act(f, conn) }
 		})
-		err := c.Run(func() error {
+		err := c.Run(context.Background(), func() error {
 			c.Sleep(processStartMax)
 			conn, err := c.Dial("x", 1, time.Second)
 			if err != nil {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -80,7 +81,7 @@ func brokersRun(t *testing.T, seed uint64) (hash uint64, steps []history.Step) {
 	work := &workloads.Append{
 		Env: w, Cluster: w, Record: rec, Topic: "orders", Parts: 2, Factor: 3, Acks: -1, Writers: 2, Readers: 1, Rate: 50, Timeout: 2 * time.Second,
 	}
-	err = w.Run(func() error {
+	err = w.Run(context.Background(), func() error {
 		if err := work.Create(30 * time.Second); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"slices"
@@ -148,7 +149,7 @@ func TestRunEndsWithAnError(t *testing.T) {
 			c := newCluster(t, Options{}, 1, func(f *fake) {
 				f.onRequest = func(*fake, time.Duration, connID, []byte) { panic("dropped the log") }
 			})
-			err := c.Run(func() error {
+			err := c.Run(context.Background(), func() error {
 				c.Sleep(processStartMax)
 				return test.main(c)
 			})
@@ -179,7 +180,7 @@ func TestStillWaitingIsUnwound(t *testing.T) {
 	if unwound != 3 {
 		t.Errorf("%d coroutines unwound, expected 3", unwound)
 	}
-	if err := c.Run(func() error { return nil }); err == nil {
+	if err := c.Run(context.Background(), func() error { return nil }); err == nil {
 		t.Error("a world ran twice")
 	}
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -139,7 +140,7 @@ func newCluster(t testing.TB, opt Options, n int, setUp func(*fake)) *cluster {
 // run runs the story once every broker is up.
 func (c *cluster) run(story func()) {
 	c.t.Helper()
-	err := c.Run(func() error {
+	err := c.Run(context.Background(), func() error {
 		c.Sleep(processStartMax)
 		story()
 		return nil

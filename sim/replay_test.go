@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"runtime"
 	"testing"
@@ -218,7 +219,7 @@ func BenchmarkMessages(b *testing.B) {
 	c := newCluster(b, Options{Seed: 1, Until: forever}, 3, func(f *fake) { f.onRequest = echo })
 	frame := make([]byte, 200)
 	b.ReportAllocs()
-	err := c.Run(func() error {
+	err := c.Run(context.Background(), func() error {
 		c.Sleep(time.Second)
 		for range 10 {
 			conn, err := c.Dial("client", 2, time.Second)

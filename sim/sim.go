@@ -3,6 +3,7 @@
 package sim
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -128,9 +129,9 @@ func newHost(w *World, index int, cfg config.Config) *host {
 	return h
 }
 
-// Run runs main as the first coroutine and returns when it does: its error, or why the simulation had to stop. What still
-// waits then is unwound. A world runs once.
-func (w *World) Run(main func() error) (err error) {
+// Run runs main as the first coroutine and returns when it does: its error, or why the simulation had to stop, which may be that
+// ctx has ended. What still waits then is unwound. A world runs once.
+func (w *World) Run(ctx context.Context, main func() error) (err error) {
 	if w.ran {
 		return errors.New("this world has run already")
 	}
@@ -148,6 +149,10 @@ func (w *World) Run(main func() error) (err error) {
 		done = true
 	})
 	for !done && w.err == nil {
+		if w.steps%interruptEvery == 0 && ctx.Err() != nil {
+			w.fail(ctx.Err())
+			break
+		}
 		w.next()
 	}
 	if w.err != nil {
@@ -155,6 +160,9 @@ func (w *World) Run(main func() error) (err error) {
 	}
 	return result
 }
+
+// interruptEvery is after how many events a run looks whether it is still wanted.
+const interruptEvery = 4096
 
 // next lets the next event happen.
 func (w *World) next() {

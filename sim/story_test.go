@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -29,7 +30,7 @@ func TestStories(t *testing.T) {
 			d.MaybeScanArgs(t, "seed", &seed)
 			s := &story{conns: map[string]world.Conn{}}
 			s.cluster = newCluster(t, Options{Seed: uint64(seed)}, 3, s.setUp)
-			err := s.Run(func() error {
+			err := s.Run(context.Background(), func() error {
 				s.Sleep(processStartMax)
 				for line := range strings.Lines(d.Input) {
 					s.line(strings.TrimSpace(line))

@@ -10,12 +10,8 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
-	"golang.org/x/term"
 
 	"tidemark/checker"
 	"tidemark/harness"
@@ -101,7 +97,7 @@ func hunt(c *cobra.Command, h harness.Hunt, outDir string, asJSON, twice bool, a
 	tally := h.Go(c.Context())
 	bar.end()
 	for _, res := range failing {
-		d, err := keep(outDir, res)
+		d, err := keep(c.Context(), outDir, res)
 		if err != nil {
 			return trouble(err)
 		}
@@ -148,8 +144,8 @@ func huntExit(ctx context.Context, t harness.Tally, allowVacuous float64) int {
 }
 
 // keep writes a failing run's directory; its trail comes from running it once more.
-func keep(outDir string, res *harness.Result) (results.Dir, error) {
-	again, err := harness.Simulate(res.Run, harness.Watch{Trail: true})
+func keep(ctx context.Context, outDir string, res *harness.Result) (results.Dir, error) {
+	again, err := harness.Simulate(context.WithoutCancel(ctx), res.Run, harness.Watch{Trail: true})
 	if err != nil {
 		return results.Dir{}, err
 	}
@@ -204,34 +200,4 @@ func compareHashes(c *cobra.Command, h harness.Hunt, found map[int]uint64) error
 		return fmt.Errorf("the second process ran %d of %d seeds", seen, len(found))
 	}
 	return nil
-}
-
-// progress is a bar on a terminal, nothing elsewhere.
-type progress struct {
-	p   *mpb.Progress
-	bar *mpb.Bar
-}
-
-func startProgress(total int) *progress {
-	if !term.IsTerminal(int(os.Stderr.Fd())) || os.Getenv("TERM") == "dumb" {
-		return &progress{}
-	}
-	p := mpb.New(mpb.WithOutput(os.Stderr), mpb.WithRefreshRate(200*time.Millisecond))
-	bar := p.AddBar(int64(total),
-		mpb.PrependDecorators(decor.CountersNoUnit("%d of %d seeds")),
-		mpb.AppendDecorators(decor.Elapsed(decor.ET_STYLE_GO)))
-	return &progress{p: p, bar: bar}
-}
-
-func (p *progress) step() {
-	if p.bar != nil {
-		p.bar.Increment()
-	}
-}
-
-func (p *progress) end() {
-	if p.bar != nil {
-		p.bar.Abort(false)
-		p.p.Wait()
-	}
 }

@@ -24,7 +24,10 @@ func replayCommand() *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
-			rep, err := harness.Again(d, t.watch(c.OutOrStdout()))
+			rep, err := harness.Again(c.Context(), d, t.watch(c.OutOrStdout()))
+			if c.Context().Err() != nil {
+				return &outcome{exitInterrupted, c.Context().Err()}
+			}
 			if err != nil {
 				return trouble(err)
 			}

@@ -46,7 +46,13 @@ func runCommand() *cobra.Command {
 			log := c.ErrOrStderr()
 			fmt.Fprintf(log, "tidemark %s, seed %d, world %s: %d brokers, %s for %v\n", harness.Version, run.Seed, run.World, run.Brokers, run.Topic, run.Duration)
 			fmt.Fprintf(log, "options in %s/run.json; the plan of faults:\n%s", d.Path, indent(run.Plan))
-			res, err := harness.Simulate(run, t.watch(c.OutOrStdout()))
+			watch := t.watch(c.OutOrStdout())
+			watch.Progress = progressLine(run.Duration)
+			res, err := harness.Simulate(c.Context(), run, watch)
+			clearLine()
+			if c.Context().Err() != nil {
+				return &outcome{exitInterrupted, fmt.Errorf("interrupted; again: tidemark run --seed %d (options in %s/run.json)", run.Seed, d.Path)}
+			}
 			if err != nil {
 				return trouble(fmt.Errorf("%w\n  again: tidemark run --seed %d (options in %s/run.json)", err, run.Seed, d.Path))
 			}

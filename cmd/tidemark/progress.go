@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+	"golang.org/x/term"
+)
+
+// onTerminal reports whether progress may be shown: stderr is a terminal that can move its cursor.
+func onTerminal() bool {
+	return term.IsTerminal(int(os.Stderr.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
+// progress is a bar on a terminal, nothing elsewhere.
+type progress struct {
+	p   *mpb.Progress
+	bar *mpb.Bar
+}
+
+func startProgress(total int) *progress {
+	if !onTerminal() {
+		return &progress{}
+	}
+	p := mpb.New(mpb.WithOutput(os.Stderr), mpb.WithRefreshRate(200*time.Millisecond))
+	bar := p.AddBar(int64(total),
+		mpb.PrependDecorators(decor.CountersNoUnit("%d of %d seeds")),
+		mpb.AppendDecorators(decor.Elapsed(decor.ET_STYLE_GO)))
+	return &progress{p: p, bar: bar}
+}
+
+func (p *progress) step() {
+	if p.bar != nil {
+		p.bar.Increment()
+	}
+}
+
+func (p *progress) end() {
+	if p.bar != nil {
+		p.bar.Abort(false)
+		p.p.Wait()
+	}
+}
+
+// progressLine shows how far a run is, a few times a second; nil off a terminal.
+func progressLine(total time.Duration) func(time.Duration, int64) {
+	if !onTerminal() {
+		return nil
+	}
+	var last time.Time
+	return func(now time.Duration, acked int64) {
+		if time.Since(last) < 200*time.Millisecond {
+			return
+		}
+		last = time.Now()
+		fmt.Fprintf(os.Stderr, "\r%v of %v, %d writes acknowledged \x1b[K", now.Round(time.Second), total, acked)
+	}
+}
+
+// clearLine takes the progress line away.
+func clearLine() {
+	if onTerminal() {
+		fmt.Fprint(os.Stderr, "\r\x1b[K")
+	}
+}
