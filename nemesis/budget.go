@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tidemark/history"
+	"tidemark/world"
 )
 
 // Budget is the fault budget of a run: what may be unclean at once (the design's contract).
@@ -90,7 +91,8 @@ func (u *Unclean) Started(s history.ClusterState, b history.BrokerID, now time.D
 	}
 }
 
-// See takes in an observation that began at a time: replicas that are back in the committed ISR become clean.
+// See takes in an observation that began at a time: replicas that are back in the committed ISR become clean, if they hold again
+// what they may have lost: all that is below the leader's high watermark.
 func (u *Unclean) See(s history.ClusterState, began time.Duration) {
 	if u.Empty() {
 		return
@@ -110,7 +112,7 @@ func (u *Unclean) See(s history.ClusterState, began time.Duration) {
 			case !slices.Contains(p.ISR, r.Broker):
 				m.out = true
 				u.marks[key] = m
-			case m.down || began < m.since:
+			case m.down || began < m.since, m.lost && !reaches(p, r):
 			case m.out, r.Up && r.Leads && r.Epoch > m.epoch, began >= m.since+registeredWithin:
 				delete(u.marks, key)
 			}
@@ -118,47 +120,103 @@ func (u *Unclean) See(s history.ClusterState, began time.Duration) {
 	}
 }
 
-// Refuse says why taking the targets down is outside the budget, given the latest observation and what is unclean by then; ""
-// if it is inside. lost says that unsynced data may go.
+// reaches reports whether a replica's log reaches the high watermark of its partition's leader.
+func reaches(p *history.PartitionState, r *history.ReplicaState) bool {
+	return slices.ContainsFunc(p.Replicas, func(l history.ReplicaState) bool { return l.Broker == p.Leader && r.LEO >= l.HW })
+}
+
+// losing reports whether a replica that may have lost unsynced data is not clean yet.
+func (u *Unclean) losing() bool {
+	for _, m := range u.marks {
+		if m.lost {
+			return true
+		}
+	}
+	return false
+}
+
+// Strike is a fault that asks to begin, and what else goes on.
+type Strike struct {
+	Kind    world.Ability
+	Targets []history.BrokerID
+	Others  int           // faults that have begun and are not yet verified undone
+	Calm    time.Duration // since the last such fault ended
+}
+
+// calmBefore is how long the cluster is left alone before a power failure in classic mode: a leader's request to shrink the ISR,
+// sent while a fault was in force, has by then been dealt with or timed out (controller.socket.timeout.ms).
+const calmBefore = 2 * time.Second
+
+// Refuse says why a fault must not begin, given the latest observation and what is unclean by then; "" if it may.
 //
-// Inside means that afterwards, of every partition, fewer than min.insync.replicas replicas are unclean, or none of those lost
-// unsynced data; in classic mode also that a replica loses unsynced data only while another, clean one is in the ISR.
-func (b Budget) Refuse(s history.ClusterState, u *Unclean, targets []history.BrokerID, lost bool) string {
+// A kill or power failure is inside the budget if afterwards, of every partition, fewer than min.insync.replicas replicas are
+// unclean, or none of those lost unsynced data.
+//
+// In classic mode the ISR alone says who may lead, and its last member stays in it whatever becomes of it. Any fault that takes
+// the clean members out of the ISR while it still names one that lost data therefore hands the partition to the latter. So there
+// a loss of data runs alone: it begins when no other fault is in force, every replica is clean and every ISR full, and until its
+// victims are clean again nothing else begins.
+func (b Budget) Refuse(s history.ClusterState, u *Unclean, f Strike) string {
 	if b.Ignored {
 		return ""
 	}
-	for i := range s.Partitions {
-		if why := b.refuse(&s.Partitions[i], u, targets, lost); why != "" {
-			return why
+	if f.Kind == world.CanKill || f.Kind == world.CanPowerFail {
+		for i := range s.Partitions {
+			if why := b.refuse(&s.Partitions[i], u, f); why != "" {
+				return why
+			}
 		}
+	}
+	if b.ELR {
+		return ""
+	}
+	if why := f.alone(s, u); why != "" {
+		return "outside the fault budget: in classic mode a loss of data runs alone, and " + why
 	}
 	return ""
 }
 
-func (b Budget) refuse(p *history.PartitionState, u *Unclean, targets []history.BrokerID, lost bool) string {
-	var dirty, gone, safe []history.BrokerID // unclean afterwards, with unsynced data lost among them; clean in the ISR
+func (b Budget) refuse(p *history.PartitionState, u *Unclean, f Strike) string {
+	var dirty, gone []history.BrokerID // unclean afterwards; without unsynced data among them
 	var hit bool
 	for _, r := range p.Replicas {
-		unclean, wasLost := u.Has(p.Partition, r.Broker)
-		target := slices.Contains(targets, r.Broker)
+		unclean, lost := u.Has(p.Partition, r.Broker)
+		target := slices.Contains(f.Targets, r.Broker)
 		hit = hit || target
 		if unclean || target {
 			dirty = append(dirty, r.Broker)
-		} else if slices.Contains(p.ISR, r.Broker) {
-			safe = append(safe, r.Broker)
 		}
-		if wasLost || target && lost {
+		if lost || target && f.Kind == world.CanPowerFail {
 			gone = append(gone, r.Broker)
 		}
 	}
-	switch {
-	case !hit:
-		return ""
-	case len(dirty) >= b.MinISR && len(gone) > 0:
+	if hit && len(dirty) >= b.MinISR && len(gone) > 0 {
 		return fmt.Sprintf("outside the fault budget: of %v, brokers %s would be unclean and %s without unsynced data; expected fewer than min.insync.replicas=%d unclean, or no data lost",
 			p.Partition, brokers(dirty), brokers(gone), b.MinISR)
-	case !b.ELR && lost && len(safe) == 0:
-		return fmt.Sprintf("outside the fault budget: no clean replica of %v would be left in the ISR %s (classic mode)", p.Partition, brokers(p.ISR))
+	}
+	return ""
+}
+
+// alone says what keeps a fault from being, or from leaving, the only one around a loss of unsynced data; "" if nothing does.
+func (f Strike) alone(s history.ClusterState, u *Unclean) string {
+	if u.losing() {
+		return "the last one's victim is not clean yet"
+	}
+	if f.Kind != world.CanPowerFail {
+		return ""
+	}
+	switch {
+	case f.Others > 0:
+		return fmt.Sprintf("%d other faults are in force", f.Others)
+	case f.Calm < calmBefore:
+		return fmt.Sprintf("the last fault ended only %v ago, expected %v", f.Calm, calmBefore)
+	case !u.Empty():
+		return "a replica is unclean"
+	}
+	for i := range s.Partitions {
+		if p := &s.Partitions[i]; len(p.ISR) < len(p.Replicas) {
+			return fmt.Sprintf("the ISR %s of %v has %d of %d replicas", brokers(p.ISR), p.Partition, len(p.ISR), len(p.Replicas))
+		}
 	}
 	return ""
 }

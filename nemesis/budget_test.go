@@ -2,6 +2,7 @@ package nemesis
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -10,15 +11,19 @@ import (
 	"pgregory.net/rapid"
 
 	"tidemark/history"
+	"tidemark/world"
 )
 
 // TestBudget plays what happens to the replicas of one partition and asks what is inside the budget. Every line of a scenario
 // advances time by a second:
 //
 //	kill 1 | powerfail 1 | stop 1 | start 1   what happened to a broker
-//	see isr=12 [leader=1] [epoch=3] [up=123]  an observation (brokers 1, 2, 3; defaults: leader the first, epoch 1, all up)
+//	see isr=12 [leader=1] [epoch=3] [up=123] [short=3]
+//	                                          an observation (brokers 1, 2, 3; defaults: leader the first, epoch 1, all up);
+//	                                          the logs of the short ones end below the leader's high watermark
 //	wait 20s
-//	ask kill 1,2 | ask powerfail 1            whether it would be inside, and what is unclean
+//	ask kill 1,2 [others=1] [calm=1s]         whether it would be inside, and what is unclean (defaults: no other fault, and
+//	                                          none for a minute)
 func TestBudget(t *testing.T) {
 	datadriven.Walk(t, "testdata/budget", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -51,13 +56,30 @@ func TestBudget(t *testing.T) {
 						args[k] = v
 					}
 					s = onePartition(args["isr"], args["leader"], args["epoch"], args["up"])
+					for i := range s.Partitions[0].Replicas {
+						r := &s.Partitions[0].Replicas[i]
+						if r.LEO, r.HW = 10, 10; strings.Contains(args["short"], fmt.Sprint(r.Broker)) {
+							r.LEO = 9
+						}
+					}
 					u.See(s, now)
 				case "ask":
-					var targets []history.BrokerID
+					f := Strike{Kind: world.Ability(words[1]), Calm: time.Minute}
 					for w := range strings.SplitSeq(words[2], ",") {
-						targets = append(targets, oneBroker(w))
+						f.Targets = append(f.Targets, oneBroker(w))
 					}
-					why := b.Refuse(s, &u, targets, words[1] == "powerfail")
+					for _, w := range words[3:] {
+						var err error
+						if n, ok := strings.CutPrefix(w, "others="); ok {
+							f.Others, err = strconv.Atoi(n)
+						} else {
+							f.Calm, err = time.ParseDuration(strings.TrimPrefix(w, "calm="))
+						}
+						if err != nil {
+							t.Fatal(err)
+						}
+					}
+					why := b.Refuse(s, &u, f)
 					if why == "" {
 						why = "inside"
 					}
@@ -130,7 +152,7 @@ func TestBudgetKeepsItsWord(t *testing.T) {
 			switch what := rapid.SampledFrom([]string{"kill", "powerfail", "start", "leave", "join"}).Draw(t, "what"); {
 			case (what == "kill" || what == "powerfail") && !down[id]:
 				loses := what == "powerfail"
-				if b.Refuse(state(), &u, []history.BrokerID{id}, loses) != "" {
+				if b.Refuse(state(), &u, Strike{Kind: world.Ability(what), Targets: []history.BrokerID{id}, Calm: time.Minute}) != "" {
 					continue
 				}
 				u.Down(state(), id, loses)
@@ -153,6 +175,9 @@ func TestBudgetKeepsItsWord(t *testing.T) {
 				if seen, _ := u.Has(testParts[0], id); unclean[id] && !seen {
 					t.Fatalf("broker %d counts as clean at %v, before it is back in the ISR", id, now)
 				}
+			}
+			if gone && n > 1 && !b.ELR {
+				t.Fatalf("%d replicas are unclean at %v and one lost data, in classic mode", n, now)
 			}
 			if n >= b.MinISR && gone {
 				t.Fatalf("%d replicas are unclean at %v and one lost data, min.insync.replicas is %d", n, now, b.MinISR)

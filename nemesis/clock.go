@@ -23,18 +23,20 @@ const (
 	rateWithin   = 0.25
 )
 
-func (d *drift) claim(history.ClusterState) (why string) {
+func (d *drift) ready() string {
 	for _, b := range d.event.Targets {
 		if !d.alive(b) {
 			return fmt.Sprintf("broker %d is down", b)
 		}
 	}
-	d.locked(func() {
-		if taken := claim(d.clocks, d.event.Fault, d.event.Targets); len(taken) > 0 {
-			why = fmt.Sprintf("the clocks of brokers %s drift already", brokers(taken))
-		}
-	})
-	return why
+	return ""
+}
+
+func (d *drift) claim(history.ClusterState) string {
+	if taken := claim(d.clocks, d.event.Fault, d.event.Targets); len(taken) > 0 {
+		return fmt.Sprintf("the clocks of brokers %s drift already", brokers(taken))
+	}
+	return ""
 }
 
 func (d *drift) apply() (string, error) {

@@ -17,12 +17,14 @@ type cut struct {
 	done  []link // those that this fault holds cut
 }
 
-func (c *cut) claim(history.ClusterState) string {
+func (c *cut) ready() string {
 	if !slices.ContainsFunc(c.links, c.ends) {
 		return "no link of the partition has both ends up: " + text(c.links)
 	}
 	return ""
 }
+
+func (c *cut) claim(history.ClusterState) string { return "" }
 
 // meaningful keeps the links whose ends are both up.
 func (c *cut) meaningful(links []link) []link {

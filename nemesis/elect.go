@@ -12,14 +12,18 @@ type election struct {
 	before history.Epoch
 }
 
+func (e *election) ready() string {
+	if b := e.event.Targets[0]; !e.alive(b) {
+		return fmt.Sprintf("broker %d is down", b)
+	}
+	return ""
+}
+
 func (e *election) claim(s history.ClusterState) string {
 	for i := range s.Partitions {
 		if s.Partitions[i].Partition == e.line.Fault.Partition {
 			e.before = s.Partitions[i].Epoch
 		}
-	}
-	if b := e.event.Targets[0]; !e.alive(b) {
-		return fmt.Sprintf("broker %d is down", b)
 	}
 	return ""
 }

@@ -12,7 +12,9 @@ import (
 // action is one fault on brokers that are known by now. Its methods are called in this order, apply at most once; undo and
 // verify may be called again, and do no harm then.
 type action interface {
-	// claim reserves what the fault needs; it returns why it must not be done, "" if it may.
+	// ready looks whether the fault means anything now; it returns why it must not be done, "" if it may.
+	ready() string
+	// claim reserves what the fault needs, under the run's lock; it returns why it must not be done, "" if it may.
 	claim(s history.ClusterState) string
 	// apply does it. After an error, what was done in part is undone by undo.
 	apply() (detail string, err error)
@@ -70,12 +72,10 @@ func (f *life) live() {
 		return
 	}
 	f.Record.State(v.raw)
-	if why := a.claim(v.known); why != "" {
+	if why := f.begin(a, v.known); why != "" {
 		f.record(history.FaultRefused, why)
 		return
 	}
-	f.action = a
-	f.locked(func() { f.inForce++; f.strikes++ })
 	failed := f.act()
 	f.locked(func() { f.inForce-- })
 	if err := f.settle(); err != nil {
@@ -85,6 +85,35 @@ func (f *life) live() {
 	if failed != nil {
 		f.record(history.FaultFailed, failed.Error())
 	}
+}
+
+// begin lets the fault begin, or says why it must not: it means nothing now, it is outside the budget, or another fault has what
+// it needs. Budget and claim are one step, so that two faults at once cannot both be allowed.
+func (f *life) begin(a action, s history.ClusterState) (why string) {
+	f.strays(s)
+	if why = a.ready(); why != "" {
+		return why
+	}
+	kind := f.line.Fault.Kind
+	f.locked(func() {
+		if p := unknown(f.Parts, s); (kind == world.CanKill || kind == world.CanPowerFail) && p != "" && !f.Budget.Ignored {
+			why = "the fault budget is unknown: " + p + " was never observed"
+		}
+		if why == "" {
+			why = f.Budget.Refuse(s, &f.unclean, f.strike(kind, f.event.Targets))
+		}
+		if why == "" {
+			why = a.claim(s)
+		}
+		if why == "" {
+			f.action = a
+			f.inForce++
+			f.strikes++
+			f.open++
+		}
+	})
+	f.changed.Notify()
+	return why
 }
 
 // prepare resolves the line's roles and makes its action.
@@ -163,6 +192,8 @@ func (f *life) settle() error {
 	if err == nil {
 		f.ended = true
 		f.action.release()
+		now := f.Env.Now()
+		f.locked(func() { f.open--; f.calm = now })
 		f.record(history.FaultVerified, detail)
 		f.changed.Notify()
 	}

@@ -18,38 +18,27 @@ type outage struct {
 
 func (o *outage) is(kind world.Ability) bool { return o.line.Fault.Kind == kind }
 
-// claim refuses brokers that are down already and what is outside the budget. A replica counts as unclean from here on, so that
-// two faults at once cannot both be allowed.
-func (o *outage) claim(s history.ClusterState) (why string) {
-	targets := o.event.Targets
-	for _, b := range targets {
+// claim refuses brokers that are down already. A replica counts as unclean from here on, so that two faults at once cannot both
+// be allowed. The lock is held.
+func (o *outage) claim(s history.ClusterState) string {
+	if taken := claim(o.process, o.event.Fault, o.event.Targets); len(taken) > 0 {
+		return fmt.Sprintf("brokers %s are down by another fault", brokers(taken))
+	}
+	if lost := o.is(world.CanPowerFail); lost || o.is(world.CanKill) {
+		for _, b := range o.event.Targets {
+			o.unclean.Down(s, b, lost)
+		}
+	}
+	return ""
+}
+
+func (o *outage) ready() string {
+	for _, b := range o.event.Targets {
 		if state := o.Cluster.ProbeProcess(b); state != world.ProcessRunning {
 			return fmt.Sprintf("broker %d is %s already", b, state)
 		}
 	}
-	o.strays(s)
-	lost, unclean := o.is(world.CanPowerFail), o.is(world.CanPowerFail) || o.is(world.CanKill)
-	o.locked(func() {
-		if p := unknown(o.Parts, s); unclean && p != "" && !o.Budget.Ignored {
-			why = "the fault budget is unknown: " + p + " was never observed"
-		} else if unclean {
-			why = o.Budget.Refuse(s, &o.unclean, targets, lost)
-		}
-		if why != "" {
-			return
-		}
-		if taken := claim(o.process, o.event.Fault, targets); len(taken) > 0 {
-			why = fmt.Sprintf("brokers %s are down by another fault", brokers(taken))
-			return
-		}
-		if unclean {
-			for _, b := range targets {
-				o.unclean.Down(s, b, lost)
-			}
-		}
-	})
-	o.changed.Notify()
-	return why
+	return ""
 }
 
 // strays finds brokers that died without a fault's doing: a failed write stops a broker and counts as a power failure.
@@ -102,7 +91,7 @@ func (o *outage) stop(b history.BrokerID) (detail string, err error) {
 	}
 	var why string
 	o.locked(func() {
-		if why = o.Budget.Refuse(s, &o.unclean, []history.BrokerID{b}, false); why == "" {
+		if why = o.Budget.Refuse(s, &o.unclean, o.strike(world.CanKill, []history.BrokerID{b})); why == "" {
 			o.unclean.Down(s, b, false)
 		}
 	})

@@ -62,6 +62,8 @@ type run struct {
 	cuts     map[link]int             // how many faults cut it
 	inForce  int                      // faults that are being done, not yet being undone
 	strikes  int                      // faults ever in force
+	open     int                      // faults that have begun and are not yet verified undone
+	calm     time.Duration            // when the last fault ended
 	known    []history.PartitionState // the newest observed, in order of Partition.Compare
 	waiting  []*waiter
 	base     map[history.Partition]history.Epoch // leader epochs at the start
@@ -73,6 +75,7 @@ func newRun(r *Runner, until time.Duration) *run {
 	return &run{
 		Runner:  r,
 		start:   r.Env.Now(),
+		calm:    r.Env.Now(),
 		until:   until,
 		brokers: r.Cluster.Brokers(),
 		changed: r.Env.NewSignal(),
@@ -145,6 +148,11 @@ func unknown(parts []history.Partition, s history.ClusterState) string {
 		}
 	}
 	return ""
+}
+
+// strike asks for a fault to begin now. The lock is held.
+func (x *run) strike(kind world.Ability, targets []history.BrokerID) Strike {
+	return Strike{Kind: kind, Targets: targets, Others: x.open, Calm: x.Env.Now() - x.calm}
 }
 
 // heldNow lists the brokers that a fault holds down or paused. The lock is held.
