@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -45,11 +46,13 @@ func (n *Node) send(now time.Duration, l Link, req kmsg.Request, timeout time.Du
 	correlation := int32(n.tokens & 0x7fffffff)
 	o := n.link(l)
 	o.flight = append(o.flight, inflight{correlation: correlation, key: req.Key(), version: req.GetVersion(), deadline: now + timeout})
-	n.out.Sends = append(n.out.Sends, Outbound{l, wire.AppendRequest(nil, correlation, n.clientID, req)})
+	n.scratch = wire.AppendRequest(n.scratch[:0], correlation, n.clientID, req)
+	n.out.Sends = append(n.out.Sends, Outbound{l, n.encoded()})
 }
 
 func (n *Node) sendRaft(to kafka.BrokerID, data []byte) {
-	n.out.Sends = append(n.out.Sends, Outbound{Link{to, ForRaft}, wire.AppendRaft(nil, n.clientID, data)})
+	n.scratch = wire.AppendRaft(n.scratch[:0], n.clientID, data)
+	n.out.Sends = append(n.out.Sends, Outbound{Link{to, ForRaft}, n.encoded()})
 }
 
 // forward passes a client's frame on under a correlation id of this node's own.
@@ -61,7 +64,7 @@ func (n *Node) forward(now time.Duration, l Link, w waiter, h wire.Header, frame
 	}
 	n.tokens++
 	correlation := int32(n.tokens & 0x7fffffff)
-	sent := append([]byte(nil), frame...)
+	sent := slices.Clone(frame)
 	wire.SetCorrelation(sent, true, correlation)
 	o.flight = append(o.flight, inflight{
 		correlation: correlation, key: h.Key, version: h.Version,

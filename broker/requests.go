@@ -19,11 +19,10 @@ const waitingMax = 100_000
 // the one before (Kafka mutes the channel so). The node keeps no reference to frame after Request returns, but may change it.
 func (n *Node) Request(now time.Duration, conn ConnID, frame []byte) {
 	h, req, raft, err := wire.ParseRequest(frame)
-	var version *wire.UnsupportedVersionError
 	switch {
-	case errors.As(err, &version) && h.Key == int16(kmsg.ApiVersions):
-		n.reply(conn, h.CorrelationID, wire.ApiVersions(h.Version))
-	case err != nil || len(n.waiting) >= waitingMax:
+	case err != nil:
+		n.refuse(conn, h, err)
+	case len(n.waiting) >= waitingMax:
 		n.hangUp(conn)
 	case h.Key == wire.KeyRaft:
 		if err := n.ctl.Step(now, raft); err != nil {
@@ -35,6 +34,16 @@ func (n *Node) Request(now time.Duration, conn ConnID, frame []byte) {
 		n.dispatch(now, conn, h, req, frame)
 	}
 	n.pump(now)
+}
+
+// refuse answers a frame that is not a request: a client that is ahead of this broker is told which versions of ApiVersions there are.
+func (n *Node) refuse(conn ConnID, h wire.Header, err error) {
+	var version *wire.UnsupportedVersionError
+	if errors.As(err, &version) && h.Key == int16(kmsg.ApiVersions) {
+		n.reply(conn, h.CorrelationID, wire.ApiVersions(h.Version))
+		return
+	}
+	n.hangUp(conn)
 }
 
 func (n *Node) dispatch(now time.Duration, conn ConnID, h wire.Header, req kmsg.Request, frame []byte) {
@@ -86,8 +95,9 @@ func (n *Node) toController(now time.Duration, w waiter, h wire.Header, req kmsg
 	n.forward(now, Link{active, ForForward}, w, h, slices.Clone(frame))
 }
 
-// answer gives the response behind a token to whoever waits for it; a nil one says that there is none (acks=0).
-func (n *Node) answer(now time.Duration, token uint64, resp kmsg.Response) {
+// answer gives the response behind a token to whoever waits for it; a nil one says that there is none (acks=0). With hangUp the
+// connection is closed instead.
+func (n *Node) answer(now time.Duration, token uint64, resp kmsg.Response, hangUp bool) {
 	w, ok := n.waiting[token]
 	if !ok {
 		return
@@ -96,6 +106,8 @@ func (n *Node) answer(now time.Duration, token uint64, resp kmsg.Response) {
 	switch {
 	case w.local:
 		n.localResponse(now, resp)
+	case hangUp:
+		n.hangUp(w.conn)
 	case resp == nil:
 		n.out.Replies = append(n.out.Replies, Reply{Conn: w.conn})
 	default:
@@ -104,7 +116,20 @@ func (n *Node) answer(now time.Duration, token uint64, resp kmsg.Response) {
 }
 
 func (n *Node) reply(conn ConnID, correlation int32, resp kmsg.Response) {
-	n.out.Replies = append(n.out.Replies, Reply{Conn: conn, Frame: wire.AppendResponse(nil, correlation, resp)})
+	n.scratch = wire.AppendResponse(n.scratch[:0], correlation, resp)
+	n.out.Replies = append(n.out.Replies, Reply{Conn: conn, Frame: n.encoded()})
+}
+
+// scratchMax bounds the room that a node keeps for encoding.
+const scratchMax = 1 << 20
+
+// encoded is a copy of the frame in scratch.
+func (n *Node) encoded() []byte {
+	frame := slices.Clone(n.scratch)
+	if cap(n.scratch) > scratchMax {
+		n.scratch = nil
+	}
+	return frame
 }
 
 // hangUp closes a connection whose request cannot be answered, as Kafka does.

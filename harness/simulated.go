@@ -71,6 +71,7 @@ func Simulate(ctx context.Context, run history.Run, watch Watch) (*Result, error
 		return w.Node(b)
 	}
 	record = history.NewRecorder(func() time.Duration { return clock(w) }, nil)
+	record.Reserve(expected(run))
 	if w, err = sim.New(opt); err != nil {
 		return nil, fmt.Errorf("simulated world: %w", err)
 	}
@@ -84,6 +85,15 @@ func Simulate(ctx context.Context, run history.Run, watch Watch) (*Result, error
 	res.Verdict = checker.Check(run, res.History, inv.Broken(), checker.Options{PorcupineSteps: porcupineSteps})
 	res.Wall = time.Since(begun)
 	return res, nil
+}
+
+// reserveMax bounds the operations that room is made for in advance.
+const reserveMax = 1 << 18
+
+// expected is about how many operations and protocol steps a run will record: an acknowledged write makes some six steps.
+func expected(run history.Run) (ops, steps int) {
+	ops = int(min(1.1*run.Rate*run.Duration.Seconds()+100, reserveMax))
+	return ops, 7 * ops / 2
 }
 
 // clock reads a world that may still be in the making: its brokers start at time 0.

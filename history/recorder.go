@@ -61,6 +61,13 @@ func (r *Recorder) Invoke(op Op) (id int64) {
 	return op.ID
 }
 
+// Reserve makes room for so many operations and protocol steps, so that the lists of a run of known length need not grow.
+func (r *Recorder) Reserve(ops, steps int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.h.Ops, r.h.Steps = slices.Grow(r.h.Ops, ops), slices.Grow(r.h.Steps, steps)
+}
+
 // push appends, doubling where append alone would grow large slices by a quarter at a time and copy them five times over.
 func push[T any](list []T, v T) []T {
 	if len(list) == cap(list) {

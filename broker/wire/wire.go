@@ -12,14 +12,10 @@ import (
 // KeyRaft is the private API key of the controller quorum's messages (etcd raft's own encoding); they have no answer.
 const KeyRaft int16 = 10000
 
-// bodyMax bounds every request but Produce and raft: kmsg's decoded form takes up to a hundred times the bytes it was read from.
-const bodyMax = 1 << 20
-
-// Header is a request's header.
+// Header is a request's header, without its client id, which decides nothing.
 type Header struct {
 	Key, Version  int16
 	CorrelationID int32
-	ClientID      string
 }
 
 // errShort says that a frame ended inside its header.
@@ -48,7 +44,7 @@ func ParseRequest(frame []byte) (h Header, req kmsg.Request, raft []byte, err er
 		return h, nil, nil, errShort
 	}
 	if length > 0 {
-		h.ClientID, rest = string(rest[:length]), rest[length:]
+		rest = rest[length:]
 	}
 	if h.Key == KeyRaft {
 		return h, nil, rest, nil
@@ -59,13 +55,13 @@ func ParseRequest(frame []byte) (h Header, req kmsg.Request, raft []byte, err er
 	}
 	req = kmsg.RequestForKey(h.Key)
 	req.SetVersion(h.Version)
-	if h.Key != int16(kmsg.Produce) && len(rest) > bodyMax {
-		return h, nil, nil, fmt.Errorf("%s request of %d bytes, expected at most %d", kmsg.NameForKey(h.Key), len(rest), bodyMax)
-	}
 	if req.IsFlexible() {
 		if rest, err = skipTags(rest); err != nil {
 			return h, nil, nil, err
 		}
+	}
+	if err := checkSize(rest, h.Key, h.Version, false); err != nil {
+		return h, nil, nil, err
 	}
 	if err := req.ReadFrom(rest); err != nil {
 		return h, nil, nil, fmt.Errorf("%s request version %d: %w", kmsg.NameForKey(h.Key), h.Version, err)
@@ -136,6 +132,9 @@ func ParseResponse(frame []byte, key, version int16) (kmsg.Response, error) {
 		if rest, err = skipTags(rest); err != nil {
 			return nil, err
 		}
+	}
+	if err := checkSize(rest, key, version, true); err != nil {
+		return nil, err
 	}
 	if err := resp.ReadFrom(rest); err != nil {
 		return nil, fmt.Errorf("%s response version %d: %w", kmsg.NameForKey(key), version, err)

@@ -18,7 +18,7 @@ func TestRoundTrip(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s version %d: %v", kmsg.NameForKey(r.Key), v, err)
 			}
-			want := Header{Key: r.Key, Version: v, CorrelationID: 77, ClientID: "a client"}
+			want := Header{Key: r.Key, Version: v, CorrelationID: 77}
 			if h != want || got.Key() != r.Key || got.GetVersion() != v {
 				t.Errorf("header %+v, want %+v", h, want)
 			}

@@ -67,7 +67,7 @@ func ended(code int) error {
 }
 
 func main() {
-	debug.SetGCPercent(400) // runs are short and allocate in bursts; a fourfold heap is still small
+	debug.SetGCPercent(1000) // runs are short and allocate in bursts; even a tenfold heap is small
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := execute(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
