@@ -6,6 +6,7 @@ import (
 	"hash"
 	"io"
 	"os"
+	"strings"
 	"sync"
 
 	"crypto/sha256"
@@ -22,6 +23,15 @@ const port = 9092
 func kafkaID(n int) kafka.BrokerID { return kafka.BrokerID(n) }
 
 func host(n int) string { return fmt.Sprintf("broker-%d", n) }
+
+// Program is how this program was called, so that a line that it prints can be pasted where it was called.
+var Program = sync.OnceValue(func() string {
+	called := os.Args[0]
+	if strings.ContainsAny(called, " \t'\"") {
+		return "'" + strings.ReplaceAll(called, "'", `'\''`) + "'"
+	}
+	return called
+})
 
 // BuildHash is the hash of the program's own file, hex: only the same build replays a run exactly. "unknown" if it cannot be read.
 var BuildHash = sync.OnceValue(func() string {

@@ -8,8 +8,8 @@ import (
 	"tidemark/results"
 )
 
-// ReplayLine is the line to paste that replays a run exactly, or for want of a stored run makes it again.
-func ReplayLine(d results.Dir) string { return "tidemark replay " + d.Path }
+// ReplayLine is the line to paste that replays a stored run exactly.
+func ReplayLine(d results.Dir) string { return Program() + " replay " + d.Path }
 
 // Save writes a finished run: history, trail, logs, results.json and report.html. run.json is in dir already.
 func Save(d results.Dir, res *Result) error {
