@@ -37,7 +37,9 @@ type Node struct {
 	flushes map[disk.FlushID]innerFlush
 	flushID disk.FlushID
 	out     Output
-	dead    bool // Exit or Fatal was given out
+	spare   Output // whose slices the next output may use
+	scratch []byte // where frames are encoded before their size is known
+	dead    bool   // Exit or Fatal was given out
 }
 
 // waiter is who waits for the answer behind a token: an accepted connection, or this node itself.
@@ -115,10 +117,15 @@ func (n *Node) Deadline() time.Duration {
 	return at
 }
 
-// Ready returns what the node wants done and forgets it. Call it after every input.
+// Ready returns what the node wants done and forgets it. Call it after every input. The slices are the caller's until the next call
+// of Ready; what they point to is the caller's for good.
 func (n *Node) Ready() Output {
-	out := n.out
-	n.out = Output{}
+	out, again := n.out, n.spare
+	n.out = Output{
+		Resets: again.Resets[:0], Sends: again.Sends[:0], Replies: again.Replies[:0], Flushes: again.Flushes[:0],
+		Steps: again.Steps[:0], ISR: again.ISR[:0],
+	}
+	n.spare = out
 	return out
 }
 
@@ -176,7 +183,7 @@ func (n *Node) pumpController(now time.Duration) (progress bool) {
 		n.replicas.ApplyMetadata(now, n.ctl.Image(), out.Changed)
 	}
 	for _, r := range out.Replies {
-		n.answer(now, uint64(r.Token), r.Response)
+		n.answer(now, uint64(r.Token), r.Response, false)
 	}
 	return len(out.Flushes)+len(out.Messages)+len(out.Changed)+len(out.Replies) > 0
 }
@@ -198,7 +205,7 @@ func (n *Node) pumpReplicas(now time.Duration) (progress bool) {
 		n.sendAlterPartition(now, out.AlterPartition)
 	}
 	for _, r := range out.Replies {
-		n.answer(now, uint64(r.Token), r.Response)
+		n.answer(now, uint64(r.Token), r.Response, r.Close)
 	}
 	return len(out.Fetches)+len(out.Replies)+len(out.Flushes) > 0 || out.AlterPartition != nil
 }

@@ -59,12 +59,11 @@ func alterPartition(v view, version int16, sender kafka.BrokerID, t *metadata.To
 	for _, m := range isr {
 		want.isr = append(want.isr, m.id)
 	}
-	r, changes := change(p, want, v.circumstances(t, kafka.NoBroker, kafka.NoBroker))
-	var rec metadata.Record
-	if changes {
-		rec = record(t, int(req.Partition), r, metadata.Cause{Kind: metadata.ByAlterPartition, Broker: sender})
-		p = p.With(r)
-	}
+	// Also where the ISR stays the same, the partition epoch moves: a leader asks for that to be sure that no copy of an earlier
+	// request of its own can be accepted any more. (Kafka takes such a request for one that it has carried out before.)
+	r, _ := change(p, want, v.circumstances(t, kafka.NoBroker, kafka.NoBroker))
+	rec := record(t, int(req.Partition), r, metadata.Cause{Kind: metadata.ByAlterPartition, Broker: sender})
+	p = p.With(r)
 	if p.Leader != sender { // the ISR completed a reassignment that the sender is no part of
 		answer.ErrorCode = int16(kafka.NewLeaderElected)
 		return answer, rec

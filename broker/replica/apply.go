@@ -77,7 +77,7 @@ func (m *Manager) applyPartition(now time.Duration, tp kafka.TopicPartition) {
 		m.becomeLeader(now, p, reg)
 	case reg.LeaderEpoch > p.epoch:
 		m.becomeFollower(now, p, reg)
-	case p.role == leading && reg.PartitionEpoch > p.partitionEpoch:
+	case p.role == leading && provesRefused(reg.PartitionEpoch, p.partitionEpoch):
 		m.adoptISR(now, p, reg)
 	case p.role == leading:
 		m.advanceHW(now, p) // min.insync.replicas may have changed

@@ -231,6 +231,10 @@ func (c *cluster) route(h *host, r Reply) {
 	if p, ok := r.Response.(*kmsg.ProduceResponse); ok && p.Topics[0].Partitions[0].ErrorCode == 0 {
 		c.acked[kafka.Offset(p.Topics[0].Partitions[0].BaseOffset)] = o.label
 	}
+	if r.Close {
+		fmt.Fprintf(&c.out, "%s: connection closed\n", o.label)
+		return
+	}
 	fmt.Fprintf(&c.out, "%s: %s\n", o.label, describe(r.Response))
 }
 
@@ -416,7 +420,8 @@ func (c *cluster) alter(req *kmsg.AlterPartitionRequest, p *kmsg.AlterPartitionR
 	var isr []kafka.BrokerID
 	for _, member := range p.NewEpochISR {
 		b := c.master.Brokers[kafka.BrokerID(member.BrokerID)]
-		if b.Fenced || b.Stopping || b.Epoch != kafka.BrokerEpoch(member.BrokerEpoch) {
+		unknown := kafka.BrokerEpoch(member.BrokerEpoch) == kafka.NoBrokerEpoch && slices.Contains(reg.ISR, b.ID)
+		if b.Fenced || b.Stopping || b.Epoch != kafka.BrokerEpoch(member.BrokerEpoch) && !unknown {
 			return kafka.IneligibleReplica
 		}
 		isr = append(isr, b.ID)

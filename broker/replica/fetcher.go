@@ -14,6 +14,7 @@ import (
 type fetcher struct {
 	leader      kafka.BrokerID
 	parts       []*Partition // in order
+	turn        int          // which of them the next fetch asks for first
 	outstanding bool
 	asked       []asked // of the outstanding fetch, in order of request
 	retryAt     time.Duration
@@ -73,6 +74,8 @@ func (m *Manager) sendFetches() {
 	}
 }
 
+// buildFetch asks for every partition that is due. A leader fills its response in the order of the request, up to a limit: so each
+// fetch begins one partition later, or the last ones would starve behind busy first ones (Kafka's PartitionStates).
 func (m *Manager) buildFetch(f *fetcher) *kmsg.FetchRequest {
 	req := kmsg.NewPtrFetchRequest()
 	req.Version = fetchVersion
@@ -82,7 +85,11 @@ func (m *Manager) buildFetch(f *fetcher) *kmsg.FetchRequest {
 	req.MaxBytes = int32(m.cfg.ReplicaFetchResponseMaxBytes)
 	req.SessionEpoch = -1
 	f.asked = f.asked[:0]
-	for _, p := range f.parts {
+	if f.turn >= len(f.parts) {
+		f.turn = 0
+	}
+	for i := range f.parts {
+		p := f.parts[(f.turn+i)%len(f.parts)]
 		if p.gate != 0 || p.retryAt > m.now {
 			continue
 		}
@@ -103,6 +110,7 @@ func (m *Manager) buildFetch(f *fetcher) *kmsg.FetchRequest {
 		f.asked = append(f.asked, asked{p: p, epoch: p.epoch, offset: p.log.End()})
 	}
 	f.outstanding = true
+	f.turn++
 	return req
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // This file changes the ISR: a leader proposes, the controller decides by partition epoch (KIP-497, AlterPartition). What is
-// proposed counts for the high watermark until it is known to have been refused; a lost answer says nothing.
+// proposed counts for the high watermark until every copy of it is known to have been refused; a lost answer says nothing.
 
 // alterRetryBackoff is the wait before a proposal is sent again (Kafka's AlterPartitionManager).
 const alterRetryBackoff = 50 * time.Millisecond
@@ -18,6 +18,7 @@ const alterRetryBackoff = 50 * time.Millisecond
 // proposal is where a partition's proposed ISR stands.
 type proposal struct {
 	sent    bool
+	unknown bool                                                  // a copy was sent whose outcome is not known
 	at      time.Duration                                         // to be sent at, or, after a refusal, when the next may be made
 	members []kmsg.AlterPartitionRequestTopicPartitionNewEpochISR // with the broker epochs that were seen when it was made
 }
@@ -68,6 +69,13 @@ func (m *Manager) maybeShrinkISR(now time.Duration, p *Partition) {
 	if p.pending != nil || now < p.proposal.at {
 		return
 	}
+	if isr := m.keepingUp(now, p); len(isr) < len(p.isr) {
+		m.propose(now, p, isr)
+	}
+}
+
+// keepingUp is the committed ISR without the followers that do not keep up.
+func (m *Manager) keepingUp(now time.Duration, p *Partition) []kafka.BrokerID {
 	var out []kafka.BrokerID
 	for i := range p.remotes {
 		r := &p.remotes[i]
@@ -75,9 +83,7 @@ func (m *Manager) maybeShrinkISR(now time.Duration, p *Partition) {
 			out = append(out, r.id)
 		}
 	}
-	if out != nil {
-		m.propose(now, p, without(p.isr, out))
-	}
+	return without(p.isr, out)
 }
 
 func (m *Manager) maybeExpandISR(now time.Duration, p *Partition, r *remote) {
@@ -99,36 +105,28 @@ func (m *Manager) propose(now time.Duration, p *Partition, isr []kafka.BrokerID)
 		member.BrokerID, member.BrokerEpoch = int32(id), int64(m.memberEpoch(p, id))
 		p.proposal.members = append(p.proposal.members, member)
 	}
-	p.recomputeMaximal()
+	p.maximal = maximalISR(p.isr, p.pending, p.doubtful)
 	m.enqueueProposal(p)
 	p.version++
 }
 
-// memberEpoch is the incarnation that a proposed member was seen in: for a member that has not fetched in this epoch, the registered one.
+// memberEpoch is the incarnation that a proposed member was seen in; NoBrokerEpoch for one that has not fetched in this leader epoch.
+// The controller takes that only of a present member, which it takes out itself when a new incarnation registers (KIP-903): the
+// registered epoch would vouch for an incarnation that this leader knows nothing of.
 func (m *Manager) memberEpoch(p *Partition, id kafka.BrokerID) kafka.BrokerEpoch {
 	if id == m.cfg.NodeID {
 		return m.brokerEpoch
 	}
-	if r := p.remote(id); r != nil && r.brokerEpoch != kafka.NoBrokerEpoch {
+	if r := p.remote(id); r != nil {
 		return r.brokerEpoch
-	}
-	if b, ok := m.registration(id); ok {
-		return b.Epoch
 	}
 	return kafka.NoBrokerEpoch
 }
 
-func (p *Partition) recomputeMaximal() {
-	p.maximal = p.isr
-	if extra := without(p.pending, p.isr); len(extra) > 0 {
-		p.maximal = append(slices.Clone(p.isr), extra...)
-	}
-}
-
-// withdraw forgets a partition's proposal: it was decided, or the epoch is over.
+// withdraw forgets a partition's proposal and all its copies: none can be accepted any more.
 func (m *Manager) withdraw(p *Partition) {
-	p.pending, p.proposal = nil, proposal{}
-	p.recomputeMaximal()
+	p.pending, p.doubtful, p.proposal = nil, nil, proposal{}
+	p.maximal = p.isr
 	m.alter.waiting = slices.DeleteFunc(m.alter.waiting, func(q *Partition) bool { return q == p })
 }
 
@@ -142,8 +140,20 @@ func (m *Manager) enqueueProposal(p *Partition) {
 
 // retryProposal sends the same proposal again after a back-off: its outcome is unknown.
 func (m *Manager) retryProposal(now time.Duration, p *Partition) {
-	p.proposal.at = now + alterRetryBackoff
+	p.proposal.at, p.proposal.unknown = now+alterRetryBackoff, true
 	m.enqueueProposal(p)
+}
+
+// refused follows a definite refusal. Without a copy of unknown outcome the proposal is withdrawn; else another is made in its place,
+// only to move the partition epoch, until a later one is known.
+func (m *Manager) refused(now time.Duration, p *Partition) {
+	p.doubtful = inDoubt(p.isr, p.pending, p.doubtful, p.proposal.unknown)
+	if len(p.doubtful) == 0 {
+		m.withdraw(p)
+		p.proposal.at = now + alterRetryBackoff
+		return
+	}
+	m.propose(now+alterRetryBackoff, p, m.keepingUp(now, p))
 }
 
 // sendAlterPartition puts every due proposal into one request, if none is outstanding.
@@ -231,14 +241,13 @@ func (m *Manager) sentFor(id kafka.TopicID, index int32) *sentProposal {
 }
 
 // decided takes the controller's word on one proposal; false: it must be asked again. Only two answers settle it: the new ISR,
-// and INELIGIBLE_REPLICA, which says that the partition epoch was right and nothing was changed. Every other error may come from
+// and INELIGIBLE_REPLICA, which says that the partition epoch was right and this copy changed nothing. Every other error may come from
 // a controller that is no longer one, or tells of a change that the metadata will bring.
 func (m *Manager) decided(now time.Duration, p *Partition, a *kmsg.AlterPartitionResponseTopicPartition) bool {
 	switch code := kafka.Code(a.ErrorCode); {
 	case code == kafka.IneligibleReplica:
-		m.withdraw(p)
-		p.proposal.at = now + alterRetryBackoff
-	case code == kafka.None && kafka.Epoch(a.LeaderEpoch) == p.epoch && kafka.BrokerID(a.LeaderID) == m.cfg.NodeID && a.PartitionEpoch > p.partitionEpoch:
+		m.refused(now, p)
+	case code == kafka.None && kafka.Epoch(a.LeaderEpoch) == p.epoch && kafka.BrokerID(a.LeaderID) == m.cfg.NodeID && provesRefused(a.PartitionEpoch, p.partitionEpoch):
 		p.partitionEpoch = a.PartitionEpoch
 		p.isr = make([]kafka.BrokerID, len(a.ISR))
 		for i, id := range a.ISR {

@@ -16,7 +16,8 @@ type leaderState struct {
 	minISR         int              // effective: see effectiveMinISR
 	isr            []kafka.BrokerID // committed
 	pending        []kafka.BrokerID // proposed to the controller, nil if nothing is
-	maximal        []kafka.BrokerID // isr ∪ pending
+	doubtful       []kafka.BrokerID // whom a copy of an earlier proposal may still let in: see inDoubt
+	maximal        []kafka.BrokerID // isr ∪ pending ∪ doubtful
 	remotes        []remote         // every assigned replica but the leader
 	proposal       proposal
 }

@@ -18,10 +18,12 @@ import (
 // Token names a request that is to be answered later; the node that gave it knows the connection.
 type Token uint64
 
-// Reply answers the request behind a token. A nil Response is a produce with acks=0: done, nothing to send.
+// Reply answers the request behind a token. A nil Response is a produce with acks=0: done, nothing to send. With Close the
+// connection is to be closed instead: such a produce failed, and there is no other way to let its producer know.
 type Reply struct {
 	Token    Token
 	Response kmsg.Response
+	Close    bool
 }
 
 // FetchOut is a replica fetch to send to a leader; at most one per leader is outstanding.
@@ -186,7 +188,7 @@ func (m *Manager) fatal(err error) {
 func (m *Manager) step(s Step) { m.out.Steps = append(m.out.Steps, s) }
 
 func (m *Manager) reply(tok Token, resp kmsg.Response) {
-	m.out.Replies = append(m.out.Replies, Reply{tok, resp})
+	m.out.Replies = append(m.out.Replies, Reply{Token: tok, Response: resp})
 }
 
 // insert adds a partition in order.

@@ -36,14 +36,8 @@ func Open(cfg config.Config, fsys disk.FS, now time.Duration) (*Manager, error) 
 	if err != nil {
 		return nil, err
 	}
-	hws, err := m.readCheckpoint(hwCheckpoint)
-	if err != nil {
-		return nil, err
-	}
-	points, err := m.readCheckpoint(recoveryCheckpoint)
-	if err != nil {
-		return nil, err
-	}
+	hws, badHWs := m.readCheckpoint(hwCheckpoint)
+	points, badPoints := m.readCheckpoint(recoveryCheckpoint)
 	entries, err := fsys.ReadDir("")
 	if err != nil {
 		return nil, fmt.Errorf("listing the data directory: %w", err)
@@ -59,7 +53,7 @@ func Open(cfg config.Config, fsys disk.FS, now time.Duration) (*Manager, error) 
 			m.strays = append(m.strays, dir)
 			continue
 		}
-		if err := m.openReplica(tp, id, hws[tp], points[tp], clean); err != nil {
+		if err := m.openReplica(tp, id, hws[tp], points[tp], clean && badPoints == nil, badHWs, badPoints); err != nil {
 			return nil, err
 		}
 	}
@@ -108,23 +102,28 @@ func (m *Manager) takeMarker() (clean bool, err error) {
 	return clean, nil
 }
 
-func (m *Manager) readCheckpoint(name string) (map[kafka.TopicPartition]kafka.Offset, error) {
+// readCheckpoint reads an offset checkpoint. One that cannot be read or understood counts as empty, and bad says why: Kafka takes
+// the log directory offline, but a broker must come back after a power failure, whatever became of a file. Either file only
+// saves work. Without a recovery point the whole log is read and verified, as if nothing were known to be on the disk. Without a
+// high watermark a replica starts at its log start: as a follower it hears the leader's, and truncates by epochs, not by it; as a
+// leader it works it out from what the ISR has, which holds everything below the lost one, and until it reaches the start of its
+// epoch it tells nobody the latest offset (KIP-207). Consumers may wait, but none is shown what is not committed.
+func (m *Manager) readCheckpoint(name string) (offsets map[kafka.TopicPartition]kafka.Offset, bad error) {
 	data, err := disk.ReadFile(m.fs, name, checkpointMax)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", name, err)
+	if err == nil {
+		offsets, err = log.ParseOffsets(data)
 	}
-	offsets, err := log.ParseOffsets(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s is not believed: %w", name, err)
 	}
 	return offsets, nil
 }
 
-// openReplica opens a replica's log; until the metadata tells its role it is offline.
-func (m *Manager) openReplica(tp kafka.TopicPartition, id kafka.TopicID, hw, recoveryPoint kafka.Offset, clean bool) error {
+// openReplica opens a replica's log; until the metadata tells its role it is offline. notes are what else there is to say of it.
+func (m *Manager) openReplica(tp kafka.TopicPartition, id kafka.TopicID, hw, recoveryPoint kafka.Offset, clean bool, notes ...error) error {
 	p := &Partition{tp: tp, topicID: id, dir: tp.String(), epoch: kafka.NoEpoch, leader: kafka.NoBroker, version: 1}
 	cfg := log.Config{SegmentBytes: m.cfg.LogSegmentBytes, IndexIntervalBytes: m.cfg.LogIndexIntervalBytes, MaxBatchBytes: m.cfg.MessageMaxBytes}
 	l, rec, err := log.Open(m.fs, p.dir, cfg, recoveryPoint, clean)
@@ -134,7 +133,7 @@ func (m *Manager) openReplica(tp kafka.TopicPartition, id kafka.TopicID, hw, rec
 	p.log = l
 	p.hw = recoveredHW(hw, l.Start(), l.End())
 	m.insert(p)
-	m.step(Step{Kind: StepStart, Partition: tp, Epoch: l.LatestEpoch(), Peer: kafka.NoBroker, From: p.hw, To: l.End(), Detail: startDetail(rec)})
+	m.step(Step{Kind: StepStart, Partition: tp, Epoch: l.LatestEpoch(), Peer: kafka.NoBroker, From: p.hw, To: l.End(), Detail: startDetail(rec, notes)})
 	if rec.TruncatedBytes > 0 || rec.From != rec.To {
 		m.step(Step{Kind: StepRecovery, Partition: tp, Epoch: l.LatestEpoch(), Peer: kafka.NoBroker, From: rec.From, To: rec.To,
 			Detail: fmt.Sprintf("cut %d bytes: %s", rec.TruncatedBytes, rec.Reason)})
@@ -142,11 +141,17 @@ func (m *Manager) openReplica(tp kafka.TopicPartition, id kafka.TopicID, hw, rec
 	return nil
 }
 
-func startDetail(rec log.Recovery) string {
-	if rec.Clean {
-		return "after a clean shutdown"
+func startDetail(rec log.Recovery, notes []error) string {
+	detail := "after a clean shutdown"
+	if !rec.Clean {
+		detail = fmt.Sprintf("scanned %d bytes", rec.ScannedBytes)
 	}
-	return fmt.Sprintf("scanned %d bytes", rec.ScannedBytes)
+	for _, note := range notes {
+		if note != nil {
+			detail += "; " + note.Error()
+		}
+	}
+	return detail
 }
 
 // parseDir reads a replica's directory name, topic-index.

@@ -62,10 +62,10 @@ func (p *Partition) EpochStart() kafka.Offset { return p.epochStart }
 // HW is the high watermark that this replica knows.
 func (p *Partition) HW() kafka.Offset { return p.hw }
 
-// ISR is, on a leader, the committed in-sync replicas; MaximalISR adds the pending ones. Not to be changed.
+// ISR is, on a leader, the committed in-sync replicas; MaximalISR adds the pending and doubtful ones. Not to be changed.
 func (p *Partition) ISR() []kafka.BrokerID { return p.isr }
 
-// MaximalISR is, on a leader, the committed and pending members of the ISR. Not to be changed.
+// MaximalISR is, on a leader, the committed, pending and doubtful members of the ISR. Not to be changed.
 func (p *Partition) MaximalISR() []kafka.BrokerID { return p.maximal }
 
 // Log is the replica's log. Not to be changed by others.

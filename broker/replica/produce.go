@@ -16,7 +16,7 @@ func (m *Manager) Produce(now time.Duration, req *kmsg.ProduceRequest, tok Token
 	resp := &kmsg.ProduceResponse{Version: req.Version}
 	resp.Topics = make([]kmsg.ProduceResponseTopic, len(req.Topics))
 	var d *delayedProduce
-	total := 0
+	total, failed := 0, false
 	for i := range req.Topics {
 		total += len(req.Topics[i].Partitions)
 	}
@@ -32,12 +32,13 @@ func (m *Manager) Produce(now time.Duration, req *kmsg.ProduceRequest, tok Token
 			answer.Partition = t.Partitions[k].Partition
 			answer.BaseOffset = -1
 			if code != kafka.None {
-				answer.ErrorCode = int16(code)
+				answer.ErrorCode, failed = int16(code), true
 				continue
 			}
 			tp := kafka.TopicPartition{Topic: name, Index: answer.Partition}
 			p, end, code := m.append(now, tp, t.TopicID, req.Version >= 13, req.Acks, t.Partitions[k].Records, answer)
 			answer.ErrorCode = int16(code)
+			failed = failed || code != kafka.None
 			if code != kafka.None || req.Acks != acksAll {
 				continue
 			}
@@ -55,7 +56,7 @@ func (m *Manager) Produce(now time.Duration, req *kmsg.ProduceRequest, tok Token
 	}
 	switch {
 	case req.Acks == 0:
-		m.reply(tok, nil)
+		m.out.Replies = append(m.out.Replies, Reply{Token: tok, Close: failed})
 	case d == nil:
 		m.reply(tok, resp)
 	default:

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"slices"
 	"time"
 
 	"tidemark/broker/kafka"
@@ -94,8 +95,37 @@ func mayJoin(leo, hw, epochStart kafka.Offset, eligible, inFlight bool) bool {
 	return leo >= hw && leo >= epochStart && eligible && !inFlight
 }
 
-// countsForHW says whether the high watermark waits for a replica: every member of the maximal ISR (committed and pending, as
-// the controller may have accepted what is pending), and every eligible replica that keeps up and is about to join.
+// maximalISR is everyone who may be in the ISR by what the controller was asked: the committed members, the pending ones, and those
+// in doubt.
+func maximalISR(isr, pending, doubtful []kafka.BrokerID) []kafka.BrokerID {
+	all := isr
+	for _, set := range [...][]kafka.BrokerID{pending, doubtful} {
+		for _, b := range set {
+			if !slices.Contains(all, b) {
+				all = append(slices.Clip(all), b)
+			}
+		}
+	}
+	return all
+}
+
+// inDoubt says, when a proposal was refused (INELIGIBLE_REPLICA), who must stay in the maximal ISR all the same. The refusal answers
+// one copy of the request. An earlier copy whose outcome is unknown may still be on its way, and is accepted as long as the
+// partition epoch that it names stands, for instance because a broker that was fenced is back. While anyone is in doubt, the leader
+// makes the partition epoch move: it proposes the committed ISR, for which the controller advances it too.
+func inDoubt(isr, pending, doubtful []kafka.BrokerID, outcomeUnknown bool) []kafka.BrokerID {
+	if !outcomeUnknown {
+		return doubtful
+	}
+	return maximalISR(isr, pending, doubtful)[len(isr):]
+}
+
+// provesRefused says whether a partition epoch that the controller told rules out that a copy of a request which named an earlier one
+// is ever accepted (compare and set).
+func provesRefused(told, named int32) bool { return told > named }
+
+// countsForHW says whether the high watermark waits for a replica: every member of the maximal ISR (committed, pending and in
+// doubt, as the controller may have accepted what is pending, or may yet), and every eligible replica that keeps up and is about to join.
 func countsForHW(inMaximalISR, caughtUp, eligible bool) bool {
 	return inMaximalISR || caughtUp && eligible
 }

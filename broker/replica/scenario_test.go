@@ -22,7 +22,8 @@ import (
 
 // TestScenarios runs the stories in testdata. Brokers are 1, 2, 3; the topic is t. Commands:
 //
-//	cluster [brokers=3] [partitions=1] [min=2] [classic] [lag=ms] [lag-messages=n] [bug=name]   starts afresh; 1 leads
+//	cluster [brokers=3] [partitions=1] [min=2] [classic] [lag=ms] [lag-messages=n] [fetch-bytes=n] [bug=name]
+//	                                                                                             starts afresh; 1 leads
 //	produce B VALUE... [acks=all|1|0] [timeout=ms] [partition=n]                                 one batch by a client
 //	consume B OFFSET [wait=ms] [epoch=n]                                                         a client's fetch
 //	replicate [B...]            everything between these followers (default all) and their leaders moves until nothing does
@@ -34,7 +35,8 @@ import (
 //	kill, wipe, start B         start registers a new incarnation; wipe kills and empties the disk; shutdown B is a clean end;
 //	                            register B registers alone; start-stale B starts on metadata from before its registration
 //	replicas A,B                the assignment changes; recreate: the topic is deleted and made anew; partition=n for those above
-//	retain B OFFSET             B's log loses everything below OFFSET; lose-topic-id B: a crash lost partition.metadata
+//	retain B OFFSET             B's log loses everything below OFFSET; lose-topic-id B: a crash lost partition.metadata;
+//	                            spoil B FILE: what a file holds makes no sense
 //	hold-flushes B, flushes B   B's flushes wait, and are shown; flush B carries them out
 //	tick MS                     time passes
 //	list B TIMESTAMP, epoch-end B EPOCH, state, log
@@ -204,6 +206,8 @@ func (s *scenario) command(cmd string, words []string) error {
 		c.settle()
 	case "lose-topic-id":
 		return s.first(a).fs.Remove(topicName + "-0/" + metadataFile)
+	case "spoil":
+		return disk.Run(s.first(a).fs, disk.Step{Op: disk.WriteFile, Path: a.plain[1], Data: []byte("0\n2\nt 0 1\n")})
 	case "retain":
 		p := s.first(a).m.parts[0]
 		offset, _ := strconv.Atoi(a.plain[1])
@@ -271,6 +275,7 @@ func (s *scenario) cluster(a args) error {
 	cfg.EligibleLeaderReplicas = !a.has("classic")
 	cfg.ReplicaLagTimeMax = time.Duration(a.number("lag", 10_000)) * time.Millisecond
 	cfg.ReplicaLagMaxMessages = int64(a.number("lag-messages", 0))
+	cfg.ReplicaFetchResponseMaxBytes = a.number("fetch-bytes", cfg.ReplicaFetchResponseMaxBytes)
 	cfg.Bug = bug.Name(a.options["bug"])
 	s.c = newCluster(s.t, a.number("brokers", 3), a.number("partitions", 1), cfg)
 	s.c.replicate(s.brokers(nil))
