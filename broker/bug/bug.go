@@ -39,5 +39,5 @@ func Parse(s string) (Name, error) {
 		}
 		names = append(names, e.Name)
 	}
-	return None, fmt.Errorf("unknown bug %q, expected one of %v", s, names)
+	return None, fmt.Errorf("unknown bug %q, expected one of %v", s[:min(len(s), 80)], names)
 }

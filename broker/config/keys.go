@@ -67,7 +67,7 @@ func number[T int | int64](name string, minimum, maximum int64, field func(*Conf
 		set: func(c *Config, s string) error {
 			n, err := strconv.ParseInt(s, 10, 64)
 			if err != nil || n < minimum || n > maximum {
-				return fmt.Errorf("%q, expected a whole number from %d to %d", s, minimum, maximum)
+				return fmt.Errorf("%q, expected a whole number from %d to %d", short(s), minimum, maximum)
 			}
 			*field(c) = T(n)
 			return nil
@@ -84,7 +84,7 @@ func span(name string, unit time.Duration, minimum int64, field func(*Config) *t
 		set: func(c *Config, s string) error {
 			n, err := strconv.ParseInt(s, 10, 64)
 			if err != nil || n < minimum || n > most {
-				return fmt.Errorf("%q, expected a whole number from %d to %d", s, minimum, most)
+				return fmt.Errorf("%q, expected a whole number from %d to %d", short(s), minimum, most)
 			}
 			*field(c) = time.Duration(n) * unit
 			return nil
@@ -103,7 +103,7 @@ func truth(name string, field func(*Config) *bool) key {
 			case "false":
 				*field(c) = false
 			default:
-				return fmt.Errorf("%q, expected true or false", s)
+				return fmt.Errorf("%q, expected true or false", short(s))
 			}
 			return nil
 		},
@@ -113,7 +113,7 @@ func truth(name string, field func(*Config) *bool) key {
 func parseID(s string) (kafka.BrokerID, error) {
 	n, err := strconv.ParseInt(s, 10, 32)
 	if err != nil || n < 0 {
-		return kafka.NoBroker, fmt.Errorf("%q, expected a node id from 0 to %d", s, math.MaxInt32)
+		return kafka.NoBroker, fmt.Errorf("%q, expected a node id from 0 to %d", short(s), math.MaxInt32)
 	}
 	return kafka.BrokerID(n), nil
 }
@@ -143,20 +143,26 @@ func setRoles(c *Config, s string) error {
 		case "controller":
 			c.Controller = true
 		default:
-			return fmt.Errorf("role %q in %q, expected broker, controller or both with a comma", role, s)
+			return fmt.Errorf("role %q in %q, expected broker, controller or both with a comma", short(role), short(s))
 		}
 	}
 	return nil
 }
 
+// hostMax bounds a host's name, as DNS does.
+const hostMax = 255
+
 func parseAddress(s string) (string, int32, error) {
 	i := strings.LastIndexByte(s, ':')
 	if i <= 0 {
-		return "", 0, fmt.Errorf("%q, expected host:port", s)
+		return "", 0, fmt.Errorf("%q, expected host:port", short(s))
 	}
 	port, err := strconv.ParseUint(s[i+1:], 10, 16)
 	if err != nil || port == 0 {
-		return "", 0, fmt.Errorf("port %q in %q, expected 1 to 65535", s[i+1:], s)
+		return "", 0, fmt.Errorf("port %q in %q, expected 1 to 65535", short(s[i+1:]), short(s))
+	}
+	if i > hostMax {
+		return "", 0, fmt.Errorf("host %q of %d bytes, expected at most %d", short(s[:i]), i, hostMax)
 	}
 	return s[:i], int32(port), nil
 }
@@ -177,7 +183,7 @@ func setVoters(c *Config, s string) error {
 	for part := range strings.SplitSeq(s, ",") {
 		id, address, ok := strings.Cut(strings.TrimSpace(part), "@")
 		if !ok {
-			return fmt.Errorf("voter %q, expected id@host:port", part)
+			return fmt.Errorf("voter %q, expected id@host:port", short(part))
 		}
 		n, err := parseID(id)
 		if err != nil {
@@ -211,7 +217,7 @@ func getListener(c *Config) string {
 func setListener(c *Config, s string) (err error) {
 	address, ok := strings.CutPrefix(s, "PLAINTEXT://")
 	if !ok {
-		return fmt.Errorf("%q, expected PLAINTEXT://host:port", s)
+		return fmt.Errorf("%q, expected PLAINTEXT://host:port", short(s))
 	}
 	c.Host, c.Port, err = parseAddress(address)
 	return err

@@ -112,7 +112,7 @@ func (c *Config) Check() error {
 	case c.Host == "":
 		return errors.New("advertised.listeners is missing, expected PLAINTEXT://host:port")
 	case c.Controller != c.isVoter():
-		return fmt.Errorf("node %d: process.roles=%s, but controller.quorum.voters=%s", c.NodeID, getRoles(c), getVoters(c))
+		return fmt.Errorf("node %d: process.roles=%s, but controller.quorum.voters=%s", c.NodeID, getRoles(c), short(getVoters(c)))
 	case c.BrokerHeartbeatInterval >= c.BrokerSessionTimeout:
 		return fmt.Errorf("broker.heartbeat.interval.ms=%d, expected less than broker.session.timeout.ms=%d",
 			c.BrokerHeartbeatInterval.Milliseconds(), c.BrokerSessionTimeout.Milliseconds())
