@@ -14,7 +14,7 @@ COUNT    ?= 3
 .PHONY: run build test bench lint fuzz screenshot clean
 
 run: build
-	bin/tidemark run
+	bin/tidemark run --tour --rate 200
 
 build:
 	CGO_ENABLED=0 go build -trimpath -o bin/tidemark ./cmd/tidemark

@@ -72,6 +72,17 @@ func Expand(run history.Run, plan string) (history.Run, error) {
 	return run, parsed.Check(simAbilities, BrokerIDs(run), Partitions(run))
 }
 
+// Tour draws from the seed a plan that shows what faults do: a leader cut off, one killed, one powered off, then some others. Without a
+// plan of its own a run that is expanded draws any.
+func Tour(run history.Run) (plan string, err error) {
+	if err := check(run); err != nil {
+		return "", err
+	}
+	space := Space(run)
+	space.Tour = true
+	return nemesis.Generate(world.Stream(run.Seed, "plan", 0), space).String(), nil
+}
+
 func check(run history.Run) error {
 	for _, o := range []struct {
 		name          string

@@ -18,6 +18,7 @@ type Space struct {
 	Factor     int
 	MinISR     int
 	Duration   time.Duration // of the load; every fault is undone before its end
+	Tour       bool          // begin with a leader cut off, one killed and one powered off, well apart, and wait for no events
 }
 
 // The shape of a generated plan.
@@ -42,10 +43,14 @@ func Generate(rnd *rand.Rand, s Space) Plan {
 	}
 	d := newDrawer(rnd, s)
 	share := d.log(0.2, 1.2) // of the time that has a fault in it; from 1 on one follows the other
-	for t := d.begin; t < d.end && len(d.lines) < generateMax; {
+	t := d.begin
+	if s.Tour {
+		t = d.tour()
+	}
+	for t < d.end && len(d.lines) < generateMax {
 		over := d.scene(t)
 		if d.chance(d.overlap) {
-			over = t + time.Duration(d.rnd.Float64()*float64(over-t))
+			over = t + d.upTo(over-t)
 		}
 		gap := time.Duration(float64(over-t) * max(0, 1-share) / share * d.log(0.25, 2))
 		t = over + max(min(gap, d.longest*2), 100*time.Millisecond, s.Duration/generateMax)
@@ -174,6 +179,9 @@ func (d *drawer) add(at time.Duration, f Fault, length time.Duration) (over time
 // on is add with a trigger that is expected about the time at.
 func (d *drawer) on(t Trigger, at time.Duration, f Fault, length time.Duration) (over time.Duration) {
 	at = neat(max(at, 0))
+	if d.Tour {
+		t = Trigger{Kind: AtTime, At: at}
+	}
 	length = min(neat(length), d.longest, d.end-at)
 	if length <= 0 {
 		return at
@@ -219,13 +227,10 @@ func (d *drawer) bites(l drawn) bool {
 func (d *drawer) bite() {
 	kind := d.kind()
 	p := d.part()
-	leader := []Target{{Role: Leader, Partition: p}}
-	f := Fault{Kind: kind, Targets: leader}
+	f := strikeLeader(kind, p)
 	switch kind {
 	case world.CanElect:
 		f.Partition, f.Targets = p, []Target{{Role: Follower, Partition: p}}
-	case world.CanPartition:
-		f.Others = []Target{{Role: Rest}}
 	case world.CanClock:
 		f.Rate = rateMin
 	}

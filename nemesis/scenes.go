@@ -52,7 +52,7 @@ func (d *drawer) pair(t time.Duration) time.Duration {
 	}
 	over := d.add(t, first, length)
 	second := d.fault(d.kind(world.CanKill, world.CanPowerFail, world.CanElect, world.CanStop, world.CanPause), p)
-	at := t + time.Duration(d.rnd.Float64()*float64(over-t))
+	at := t + d.upTo(over-t)
 	if d.chance(0.5) {
 		at = over + d.span(20*time.Millisecond, 3*time.Second)
 	}

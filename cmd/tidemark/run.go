@@ -16,7 +16,7 @@ import (
 func runCommand() *cobra.Command {
 	var o options
 	var t traceFlags
-	var asJSON bool
+	var asJSON, tour bool
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Run a cluster under faults and judge what it did",
@@ -33,6 +33,11 @@ func runCommand() *cobra.Command {
 				return err
 			}
 			run.Seed = seed
+			if tour {
+				if plan, err = harness.Tour(run); err != nil {
+					return usage(err)
+				}
+			}
 			if run, err = harness.Expand(run, plan); err != nil {
 				return usage(err)
 			}
@@ -51,10 +56,10 @@ func runCommand() *cobra.Command {
 			res, err := harness.Simulate(c.Context(), run, watch)
 			clearLine()
 			if c.Context().Err() != nil {
-				return &outcome{exitInterrupted, fmt.Errorf("interrupted; again: tidemark run --seed %d (options in %s/run.json)", run.Seed, d.Path)}
+				return &outcome{exitInterrupted, fmt.Errorf("interrupted; again: %s run --seed %d (options in %s/run.json)", harness.Program(), run.Seed, d.Path)}
 			}
 			if err != nil {
-				return trouble(fmt.Errorf("%w\n  again: tidemark run --seed %d (options in %s/run.json)", err, run.Seed, d.Path))
+				return trouble(fmt.Errorf("%w\n  again: %s run --seed %d (options in %s/run.json)", err, harness.Program(), run.Seed, d.Path))
 			}
 			if err := harness.Save(d, res); err != nil {
 				return trouble(err)
@@ -64,6 +69,8 @@ func runCommand() *cobra.Command {
 	}
 	o.register(c)
 	t.register(c)
+	c.Flags().BoolVar(&tour, "tour", false, "draw a plan that shows what faults do: a leader is cut off, one is killed, one loses power, then others")
+	c.MarkFlagsMutuallyExclusive("tour", "plan")
 	c.Flags().StringVar(&o.seed, "seed", "", "the seed of the run (default: drawn, and printed)")
 	c.Flags().StringVar(&o.out, "out", ".", "directory in which runs/ stands")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the outcome as JSON")
