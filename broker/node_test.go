@@ -187,7 +187,9 @@ func (s *scenario) build(d *datadriven.TestData, topic string) kmsg.Request {
 		req.Resources = append(req.Resources, r)
 		return req
 	case "produce":
-		return produce(topic, d.Input)
+		acks := -1
+		d.MaybeScanArgs(s.t, "acks", &acks)
+		return produce(topic, d.Input, int16(acks))
 	case "fetch":
 		req := kmsg.NewPtrFetchRequest()
 		req.MaxBytes, req.MaxWaitMillis, req.MinBytes = 1<<20, 100, 1
@@ -230,9 +232,9 @@ func (s *scenario) createTopic(d *datadriven.TestData, topic string) kmsg.Reques
 	return req
 }
 
-func produce(topic, values string) kmsg.Request {
+func produce(topic, values string, acks int16) kmsg.Request {
 	req := kmsg.NewPtrProduceRequest()
-	req.Acks, req.TimeoutMillis = -1, 1000
+	req.Acks, req.TimeoutMillis = acks, 1000
 	t, p := kmsg.NewProduceRequestTopic(), kmsg.NewProduceRequestTopicPartition()
 	t.Topic = topic
 	p.Records = log.BuildBatch(0, 0, 0, byteFields(values)...)
