@@ -2,9 +2,10 @@ package log
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -152,15 +153,23 @@ type cleanShutdown struct {
 	BrokerEpoch *kafka.BrokerEpoch `json:"brokerEpoch"`
 }
 
+// markerBytesMax bounds a clean-shutdown marker.
+const markerBytesMax = 256
+
 // ParseCleanShutdown reads a clean-shutdown marker: the epoch of the broker that wrote it.
 func ParseCleanShutdown(data []byte) (kafka.BrokerEpoch, error) {
+	const expected = `expected {"version":0,"brokerEpoch":N}`
+	if len(data) > markerBytesMax {
+		return kafka.NoBrokerEpoch, fmt.Errorf("clean-shutdown marker of %d bytes, %s", len(data), expected)
+	}
 	var m cleanShutdown
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if err := dec.Decode(&m); err != nil {
-		return kafka.NoBrokerEpoch, fmt.Errorf("clean-shutdown marker, expected {\"version\":0,\"brokerEpoch\":N}: %w", err)
+		return kafka.NoBrokerEpoch, fmt.Errorf("clean-shutdown marker, %s: %w", expected, err)
 	}
-	if dec.More() || m.Version == nil || *m.Version != 0 || m.BrokerEpoch == nil || cmp.Less(*m.BrokerEpoch, kafka.NoBrokerEpoch) {
-		return kafka.NoBrokerEpoch, fmt.Errorf("clean-shutdown marker %q, expected {\"version\":0,\"brokerEpoch\":N}", data[:min(len(data), 100)])
+	_, behind := dec.Token()
+	if !errors.Is(behind, io.EOF) || m.Version == nil || *m.Version != 0 || m.BrokerEpoch == nil || *m.BrokerEpoch < kafka.NoBrokerEpoch {
+		return kafka.NoBrokerEpoch, fmt.Errorf("clean-shutdown marker %q, %s", data[:min(len(data), 100)], expected)
 	}
 	return *m.BrokerEpoch, nil
 }
