@@ -334,6 +334,6 @@ func (j *journalReader) oneOf(names []string) int {
 	if i := slices.Index(names, string(name)); i >= 0 {
 		return i
 	}
-	j.fail("found %q, expected one of %v", name, names)
+	j.fail("found %q, expected one of %v", short(name), names)
 	return 0
 }

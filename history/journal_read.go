@@ -119,7 +119,7 @@ func (j *journalReader) readEntry() {
 		return
 	}
 	if key := j.key(); j.err == nil && string(key) != "t" {
-		j.fail("field %q first, expected t", key)
+		j.fail("field %q first, expected t", short(key))
 	}
 	switch what := j.text(); string(what) {
 	case "invoke":
@@ -137,7 +137,7 @@ func (j *journalReader) readEntry() {
 	case "mark":
 		j.readMark()
 	default:
-		j.fail("entry %q, expected invoke, return, fault, state, step, dump or mark", what)
+		j.fail("entry %q, expected invoke, return, fault, state, step, dump or mark", short(what))
 	}
 }
 

@@ -98,8 +98,11 @@ func (s *scanner) key() []byte {
 
 // unknown reports a field that does not belong here.
 func (s *scanner) unknown(key []byte, in string) {
-	s.fail("field %q, expected one of %s", key, in)
+	s.fail("field %q, expected one of %s", short(key), in)
 }
+
+// short keeps an error readable whatever it quotes.
+func short(b []byte) []byte { return b[:min(len(b), 80)] }
 
 // int reads an integer.
 func (s *scanner) int(low, high int64) int64 {

@@ -12,8 +12,8 @@ import (
 	"tidemark/world"
 )
 
-// responseBytesMax bounds an answer; a Fetch asks for far less, and kmsg's decoded form can be many times larger than its bytes.
-const responseBytesMax = 4 << 20
+// responseBytesMax bounds an answer: twice what a Fetch asks for at most. kmsg's decoded form can take 128 times the bytes.
+const responseBytesMax = 2 * finalBytes
 
 // errMalformed marks an answer that could not be read.
 var errMalformed = errors.New("malformed answer")
