@@ -52,6 +52,7 @@ type Config struct {
 	FetchMaxBytes                int           // fetch.max.bytes
 	SocketRequestMaxBytes        int           // socket.request.max.bytes
 	Bug                          bug.Name      // tidemark.bug: the known bug that is switched on
+	Shell                        Shell         // what the state machine knows nothing of
 }
 
 // Default returns Kafka's defaults, but for a single partition's worth of everything that a Node needs to be told: NodeID,
@@ -68,5 +69,6 @@ func Default() Config {
 		ControllerSocketTimeout: 30 * time.Second, ControlledShutdown: true, AutoLeaderRebalance: true,
 		LeaderImbalanceCheckInterval: 300 * time.Second, LogSegmentBytes: 1 << 30, LogIndexIntervalBytes: 4096,
 		MessageMaxBytes: 1048588, FetchMaxBytes: 55 << 20, SocketRequestMaxBytes: 100 << 20,
+		Shell: defaultShell(),
 	}
 }

@@ -21,7 +21,7 @@ type key struct {
 }
 
 // keys lists every key there is, by name. Bounds are Kafka's where Kafka has some.
-var keys = slices.SortedFunc(slices.Values([]key{
+var keys = slices.SortedFunc(slices.Values(append(shellKeys(), []key{
 	{name: "node.id", get: func(c *Config) string { return strconv.Itoa(int(c.NodeID)) }, set: setNodeID},
 	{name: "process.roles", get: getRoles, set: setRoles},
 	{name: "controller.quorum.voters", get: getVoters, set: setVoters},
@@ -55,7 +55,7 @@ var keys = slices.SortedFunc(slices.Values([]key{
 	number("message.max.bytes", 0, math.MaxInt32, func(c *Config) *int { return &c.MessageMaxBytes }),
 	number("fetch.max.bytes", 1024, math.MaxInt32, func(c *Config) *int { return &c.FetchMaxBytes }),
 	number("socket.request.max.bytes", 1, math.MaxInt32, func(c *Config) *int { return &c.SocketRequestMaxBytes }),
-}), func(a, b key) int { return strings.Compare(a.name, b.name) })
+}...)), func(a, b key) int { return strings.Compare(a.name, b.name) })
 
 func topic(k key) key { k.perTopic = true; return k }
 

@@ -97,6 +97,7 @@ func Parse(text string) (Config, error) {
 			return c, fmt.Errorf("line %d: %w", n, err)
 		}
 	}
+	c.advertise()
 	return c, c.Check()
 }
 

@@ -19,6 +19,8 @@ func OS(root string) (FS, error) {
 
 type osFS struct{ root *os.Root }
 
+func (o osFS) Close() error { return o.root.Close() }
+
 func (o osFS) Open(path string, create bool) (File, error) {
 	path, err := checkPath("open", path)
 	if err != nil {

@@ -1,0 +1,36 @@
+package replica
+
+import (
+	"time"
+
+	"tidemark/broker/kafka"
+)
+
+// Remote is what a leader knows of a follower. Times are the broker's own; negative ones mean never.
+type Remote struct {
+	ID           kafka.BrokerID
+	LEO          kafka.Offset // -1 before its first fetch in this epoch
+	BrokerEpoch  kafka.BrokerEpoch
+	LastFetch    time.Duration
+	LastCaughtUp time.Duration
+}
+
+// Remotes lists, on a leader, its followers; else nil.
+func (p *Partition) Remotes() []Remote {
+	if p.role != leading {
+		return nil
+	}
+	out := make([]Remote, len(p.remotes))
+	for i, r := range p.remotes {
+		out[i] = Remote{r.id, r.leo, r.brokerEpoch, r.lastFetch, r.lastCaughtUp}
+	}
+	return out
+}
+
+// Leader is the leader that this replica knows, kafka.NoBroker if none.
+func (p *Partition) Leader() kafka.BrokerID {
+	if p.role == offline {
+		return kafka.NoBroker
+	}
+	return p.leader
+}
