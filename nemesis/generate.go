@@ -42,7 +42,7 @@ func Generate(rnd *rand.Rand, s Space) Plan {
 		return Plan{}
 	}
 	d := newDrawer(rnd, s)
-	share := d.log(0.2, 1.2) // of the time that has a fault in it; from 1 on one follows the other
+	share := d.log(0.25, 1.5) // of the time that has a fault in it; from 1 on one follows the other
 	t := d.begin
 	if s.Tour {
 		t = d.tour()
@@ -91,6 +91,8 @@ type drawer struct {
 	overlap float64 // how often a scene begins before the last one is over
 	logical float64 // how often a trigger is an event
 	lines   []drawn
+	whole   time.Duration // when those that were killed or lost power are back in the ISR, about
+	synced  time.Duration // when those that lost power are
 }
 
 // drawn is a line with the time for which it was meant, whatever its trigger.
@@ -173,13 +175,13 @@ func (d *drawer) part() history.Partition { return d.parts[d.rnd.IntN(len(d.part
 
 // add puts a line at a time, cut short where the faults' time ends, and returns when it is over.
 func (d *drawer) add(at time.Duration, f Fault, length time.Duration) (over time.Duration) {
-	return d.on(Trigger{Kind: AtTime, At: neat(max(at, 0))}, at, f, length)
+	return d.on(Trigger{Kind: AtTime}, at, f, length)
 }
 
-// on is add with a trigger that is expected about the time at.
+// on is add with a trigger that is expected about the time at; the only trigger of a tour is the time.
 func (d *drawer) on(t Trigger, at time.Duration, f Fault, length time.Duration) (over time.Duration) {
-	at = neat(max(at, 0))
-	if d.Tour {
+	at = neat(max(d.roomFor(f.Kind, at), 0))
+	if d.Tour || t.Kind == AtTime {
 		t = Trigger{Kind: AtTime, At: at}
 	}
 	length = min(neat(length), d.longest, d.end-at)
@@ -191,7 +193,28 @@ func (d *drawer) on(t Trigger, at time.Duration, f Fault, length time.Duration) 
 		l.For, length = 0, 0
 	}
 	d.lines = append(d.lines, drawn{l, at})
-	return at + length
+	over = at + length
+	switch f.Kind {
+	case world.CanPowerFail:
+		d.synced = max(d.synced, over+rejoin)
+		d.whole = max(d.whole, d.synced)
+	case world.CanKill:
+		d.whole = max(d.whole, over+rejoin)
+	}
+	return over
+}
+
+// roomFor puts a kill or power failure off, most of the time, until the budget is likely to allow it: a loss of data and another crash
+// exclude each other until the first one's victims are back in the ISR.
+func (d *drawer) roomFor(kind world.Ability, at time.Duration) time.Duration {
+	switch {
+	case kind != world.CanPowerFail && kind != world.CanKill || d.chance(0.2):
+		return at
+	case kind == world.CanPowerFail:
+		return max(at, d.whole)
+	default:
+		return max(at, d.synced)
+	}
 }
 
 // bites reports whether a line surely changes a leader, an ISR or an outcome in a healthy cluster.
@@ -219,7 +242,7 @@ func (d *drawer) bites(l drawn) bool {
 	case world.CanPartition:
 		return replica && l.For >= telling && f.Shape == Split
 	default:
-		return replica && l.For >= telling && f.Rate <= rateSlow
+		return f.Targets[0].Role == Controller && l.For >= telling && f.Rate >= rateFast
 	}
 }
 
@@ -232,8 +255,9 @@ func (d *drawer) bite() {
 	case world.CanElect:
 		f.Partition, f.Targets = p, []Target{{Role: Follower, Partition: p}}
 	case world.CanClock:
-		f.Rate = rateMin
+		f.Targets, f.Rate = []Target{{Role: Controller}}, rateMax
 	}
+	d.whole, d.synced = 0, 0 // it comes before all others
 	over := d.add(d.begin, f, d.span(telling, d.longest))
 	opener := d.lines[len(d.lines)-1]
 	d.lines = slices.DeleteFunc(d.lines[:len(d.lines)-1], func(l drawn) bool { return l.at <= over })

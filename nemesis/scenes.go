@@ -12,8 +12,15 @@ import (
 // rateSlow is a clock so slow that a broker's heartbeats (every 500 ms) come less often than its session (3 s) lasts.
 const rateSlow = 0.15
 
-// restart is about how long a broker takes to come back after a fault's end.
-const restart = 1500 * time.Millisecond
+// rateFast is a clock so fast that, on the controller, brokers' sessions end between two of their heartbeats. A slow one may be the
+// controller's own and then measures its own heartbeats, so it is a fast controller that surely bites.
+const rateFast = 8.0
+
+// restart is about how long a broker takes to come back after a fault's end, rejoin until its replicas are back in the ISR too.
+const (
+	restart = 1500 * time.Millisecond
+	rejoin  = 3500 * time.Millisecond
+)
 
 // scene draws the faults that belong together from time t on, and returns when they are over.
 func (d *drawer) scene(t time.Duration) (over time.Duration) {
@@ -69,15 +76,19 @@ func (d *drawer) squeeze(t time.Duration) time.Duration {
 	hold := max(d.longest, telling)
 	over := t
 	at := t
+	strike := d.fault(d.kind(world.CanKill, world.CanPowerFail), p)
+	away := []world.Ability{world.CanStop, world.CanPause, world.CanKill}
+	if strike.Kind == world.CanPowerFail {
+		away = away[:2] // the budget counts those that were killed
+	}
 	for range min(d.Factor-1, 4) {
-		f := Fault{Kind: d.kind(world.CanKill, world.CanStop, world.CanPause), Targets: []Target{{Role: Follower, Partition: p}}}
-		if !slices.Contains([]world.Ability{world.CanKill, world.CanStop, world.CanPause}, f.Kind) {
+		f := Fault{Kind: d.kind(away...), Targets: []Target{{Role: Follower, Partition: p}}}
+		if !slices.Contains(away, f.Kind) {
 			f = d.fault(f.Kind, p)
 		}
 		over = max(over, d.add(at, f, hold-(at-t)))
 		at += min(d.span(telling, telling+time.Second), hold/2)
 	}
-	strike := d.fault(d.kind(world.CanKill, world.CanPowerFail), p)
 	alone := Trigger{Kind: WhenISR, Partition: p, Count: 1}
 	if d.chance(0.5) {
 		return max(over, d.on(alone, at, strike, d.length(strike.Kind)))
@@ -89,9 +100,6 @@ func (d *drawer) squeeze(t time.Duration) time.Duration {
 func (d *drawer) roll(t time.Duration) time.Duration {
 	kind := d.kind(world.CanStop, world.CanKill, world.CanPowerFail, world.CanPause)
 	length, gap := d.span(200*time.Millisecond, d.longest/2), d.span(50*time.Millisecond, 3*time.Second)
-	if kind == world.CanPowerFail {
-		gap += restart // the budget wants the last one in the ISR again
-	}
 	order := slices.Clone(d.Brokers)
 	d.rnd.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	p := d.part()
@@ -106,9 +114,12 @@ func (d *drawer) roll(t time.Duration) time.Duration {
 	return over
 }
 
-// flap repeats a short fault.
+// flap repeats a short fault; a clock that is wrong for a moment only would be none.
 func (d *drawer) flap(t time.Duration) time.Duration {
-	f := d.fault(d.kind(world.CanPartition, world.CanPause, world.CanElect, world.CanClock), d.part())
+	f := d.fault(d.kind(world.CanPartition, world.CanPause, world.CanElect), d.part())
+	if f.Kind == world.CanClock {
+		return d.single(t)
+	}
 	length, gap := d.span(50*time.Millisecond, time.Second), d.span(50*time.Millisecond, time.Second)
 	if slices.Contains([]world.Ability{world.CanKill, world.CanPowerFail, world.CanStop}, f.Kind) {
 		gap += restart
@@ -121,7 +132,7 @@ func (d *drawer) flap(t time.Duration) time.Duration {
 
 // length draws how long a fault of a kind lasts: short enough to pass unnoticed, or long enough to tell.
 func (d *drawer) length(kind world.Ability) time.Duration {
-	short := 0.3
+	short := 0.2
 	if kind == world.CanClock {
 		short = 0.1
 	}
@@ -159,6 +170,9 @@ func (d *drawer) fault(kind world.Ability, p history.Partition) Fault {
 		}
 	case world.CanClock:
 		f.Targets, f.Rate = []Target{d.target(p)}, d.rate()
+		if f.Rate >= rateFast && d.chance(0.5) {
+			f.Targets[0] = Target{Role: Controller}
+		}
 	default:
 		f.Targets = []Target{d.target(p)}
 		switch x := d.rnd.Float64(); {
@@ -194,14 +208,16 @@ func (d *drawer) anyBroker() history.BrokerID { return d.Brokers[d.rnd.IntN(len(
 func (d *drawer) rate() float64 {
 	digits := func(r float64) float64 { return math.Round(r*1000) / 1000 }
 	switch x := d.rnd.Float64(); {
-	case x < 0.2:
+	case x < 0.15:
 		return digits(1 + d.log(0.001, 0.3))
-	case x < 0.4:
+	case x < 0.3:
 		return digits(1 - d.log(0.001, 0.3))
-	case x < 0.8:
+	case x < 0.65:
 		return digits(d.log(rateMin, rateSlow))
+	case x < 0.75:
+		return digits(d.log(2, rateFast))
 	default:
-		return digits(d.log(2, rateMax))
+		return digits(d.log(rateFast, rateMax))
 	}
 }
 
