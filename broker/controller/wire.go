@@ -15,6 +15,12 @@ import (
 
 const wireVersion = 1
 
+// Bounds on a message. A leader sends a mebibyte of entries, or one that is larger by itself: at most what one request for topics makes.
+const (
+	messageBytesMax = 8 << 20
+	entriesMax      = 1 << 17
+)
+
 // The types that travel. All others are local to a member, or belong to features that are not used here (snapshots, leader
 // transfer, forwarded proposals and reads).
 var wireTypes = []pb.MessageType{
@@ -61,6 +67,9 @@ func appendEntry(b []byte, e *pb.Entry) []byte {
 
 // decodeMessage reads a message; the entries' data is copied.
 func decodeMessage(data []byte) (*pb.Message, error) {
+	if len(data) > messageBytesMax {
+		return nil, fmt.Errorf("raft message of %d bytes, expected at most %d", len(data), messageBytesMax)
+	}
 	r := wireReader{rest: data}
 	if v := r.byte(); r.err == nil && v != wireVersion {
 		return nil, fmt.Errorf("raft message of version %d, expected %d", v, wireVersion)
@@ -72,8 +81,8 @@ func decodeMessage(data []byte) (*pb.Message, error) {
 	}
 	reject := r.bool()
 	n := r.uvarint()
-	if n > uint64(len(r.rest)) { // an entry takes four bytes at least
-		return nil, fmt.Errorf("raft message of %d bytes claims %d entries", len(data), n)
+	if most := min(len(r.rest)/4, entriesMax); n > uint64(most) { // an entry takes four bytes at least
+		return nil, fmt.Errorf("raft message of %d bytes claims %d entries, expected at most %d", len(data), n, most)
 	}
 	var entries []*pb.Entry
 	for i := uint64(0); i < n && r.err == nil; i++ {
