@@ -100,7 +100,7 @@ func decodeOutcome(text []byte, run history.Run) (Outcome, error) {
 	switch s.Verdict.Status {
 	case checker.Valid, checker.Invalid, checker.Unknown, checker.Vacuous:
 	default:
-		return Outcome{}, fmt.Errorf("verdict is %q, expected %s, %s, %s or %s", s.Verdict.Status,
+		return Outcome{}, fmt.Errorf("verdict is %.80q, expected %s, %s, %s or %s", s.Verdict.Status,
 			checker.Valid, checker.Invalid, checker.Unknown, checker.Vacuous)
 	}
 	return Outcome{Run: run, Verdict: s.Verdict, Hash: s.Hash, Replay: s.Replay, Wall: s.Wall, Truncated: s.Truncated}, nil

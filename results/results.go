@@ -174,12 +174,24 @@ func (d Dir) read(name string, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("%s is no run directory: %w", d.Path, err)
 	}
 	defer f.Close() //nolint:errcheck // only read
-	text, err := io.ReadAll(io.LimitReader(f, limit))
+	return readBounded(f, limit)
+}
+
+// readBounded reads a file of fewer than limit bytes. One that is larger costs no memory.
+func readBounded(f *os.File, limit int64) ([]byte, error) {
+	info, err := f.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", d.file(name), err)
+		return nil, fmt.Errorf("read %s: %w", f.Name(), err)
 	}
-	if int64(len(text)) == limit {
-		return nil, fmt.Errorf("%s: has at least %d bytes, expected fewer", d.file(name), limit)
+	var text []byte
+	if info.Size() < limit {
+		text, err = io.ReadAll(io.LimitReader(f, limit))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", f.Name(), err)
+	}
+	if size := max(info.Size(), int64(len(text))); size >= limit {
+		return nil, fmt.Errorf("%s: has at least %d bytes, expected fewer than %d", f.Name(), size, limit)
 	}
 	return text, nil
 }
@@ -189,7 +201,7 @@ func decodeStrict(text []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(into); err != nil {
-		return fmt.Errorf("expected one JSON object of format 1: %w", err)
+		return fmt.Errorf("expected one JSON object of format 1: %.300s", err.Error()) // which quotes what it found, whole
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("expected the end of the file at byte %d, after the JSON object", dec.InputOffset())

@@ -118,7 +118,7 @@ func TestReadersAreStrict(t *testing.T) {
 		{"an unknown field", "run.json", `{"format": 1, "seeds": "42"}`, []string{"run.json", `"seeds"`}},
 		{"a later format", "run.json", `{"format": 2}`, []string{"run.json", "format is 2, expected 1"}},
 		{"two objects", "run.json", `{"format": 1} {}`, []string{"run.json", "expected the end of the file"}},
-		{"oversized", "run.json", `{"format": 1` + strings.Repeat(" ", runBytesMax) + `}`, []string{"run.json", "at least 8388608 bytes"}},
+		{"oversized", "run.json", `{"format": 1` + strings.Repeat(" ", runBytesMax) + `}`, []string{"run.json", "bytes, expected fewer than 8388608"}},
 		{"not an object", "results.json", `[1]`, []string{"results.json", "expected one JSON object"}},
 		{"another run's", "results.json", `{"format": 1, "seed": "41", "verdict": {"status": "valid"}}`, []string{"results.json", "seed is 41, expected 42"}},
 		{"a verdict of no known word", "results.json", `{"format": 1, "seed": "42", "verdict": {"status": "fine"}}`, []string{"results.json", `"fine"`, "expected valid"}},

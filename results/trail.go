@@ -3,7 +3,6 @@ package results
 import (
 	"encoding/binary"
 	"fmt"
-	"io"
 	"os"
 )
 
@@ -29,12 +28,12 @@ func (d Dir) Trail() ([]uint32, error) {
 		return nil, fmt.Errorf("read the run's trail: %w", err)
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, 4*trailMax+1))
+	text, err := readBounded(f, 4*trailMax+1)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", d.file(trailFile), err)
+		return nil, err
 	}
-	if len(text)%4 != 0 || len(text) > 4*trailMax {
-		return nil, fmt.Errorf("%s has %d bytes, expected a multiple of 4 and at most %d", d.file(trailFile), len(text), 4*trailMax)
+	if len(text)%4 != 0 {
+		return nil, fmt.Errorf("%s has %d bytes, expected a multiple of 4", d.file(trailFile), len(text))
 	}
 	trail := make([]uint32, len(text)/4)
 	for i := range trail {
