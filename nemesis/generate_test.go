@@ -27,6 +27,7 @@ func TestGeneratedPlans(t *testing.T) {
 		s.Can = rapid.SliceOfNDistinct(rapid.SampledFrom(everything), 1, len(everything), func(a world.Ability) world.Ability { return a }).Draw(t, "can")
 		s.Partitions = s.Partitions[:rapid.IntRange(1, 2).Draw(t, "partitions")]
 		s.MinISR = rapid.IntRange(1, s.Factor).Draw(t, "min")
+		s.Tour = rapid.Bool().Draw(t, "tour")
 		seed := rapid.Uint64().Draw(t, "seed")
 		draw := func() Plan { return Generate(rand.New(rand.NewPCG(seed, 0)), s) }
 		p := draw()
@@ -46,6 +47,9 @@ func TestGeneratedPlans(t *testing.T) {
 		for _, l := range p.Lines {
 			if l.Trigger.At+l.For > end || l.For > longestMax {
 				t.Fatalf("%v is not over by %v", l, end)
+			}
+			if s.Tour && l.Trigger.Kind != AtTime {
+				t.Fatalf("%v waits for an event during a tour", l)
 			}
 			if l.For == 0 && l.Fault.Kind != world.CanElect {
 				t.Fatalf("%v has no end", l)
