@@ -34,10 +34,16 @@ type schedule struct {
 	rt        *rapid.T
 	committed []string // value and epoch at each offset below the true high watermark
 	produced  int
-	late      []*kmsg.AlterPartitionRequest // AlterPartitions whose sender gave up on them
-	zombies   []zombie                      // fetches whose sender died
-	unclean   kafka.BrokerID                // wiped and not back in the ISR; 0 if none
+	late      []lateAlter    // AlterPartitions that may arrive once more
+	zombies   []zombie       // fetches whose sender died
+	unclean   kafka.BrokerID // wiped and not back in the ISR; 0 if none
 	trace     []string
+}
+
+// lateAlter is an AlterPartition on its way: the first copy, if its sender gave up on it, or another of one that was decided.
+type lateAlter struct {
+	req     *kmsg.AlterPartitionRequest
+	decided bool
 }
 
 type zombie struct {
@@ -54,12 +60,49 @@ func runSchedule(t *testing.T, rt *rapid.T, classic bool) {
 		s.produce, s.produce, s.request, s.request, s.request, s.response, s.response, s.response, s.lose, s.decideAlter, s.decideAlter,
 		s.lateAlter, s.elect, s.hear, s.hear, s.wait, s.crash, s.restart, s.restart, s.expire, s.unfence, s.unfence, s.zombie,
 	}
+	if rapid.Bool().Draw(rt, "joining") {
+		s.join(3)
+		actions = append(actions, s.expire, s.hear, s.unfence, s.decideAlter, s.lateAlter, s.lateAlter, s.produce)
+	}
 	for range rapid.IntRange(20, 150).Draw(rt, "steps") {
 		actions[rapid.IntRange(0, len(actions)-1).Draw(rt, "action")]()
 		s.settle()
 		s.check()
 	}
 	s.heal()
+}
+
+// join leaves a broker out of the ISR, and the proposal that lets it back in on its way when its sender gives up on it. The next copy
+// may be refused, as the broker is fenced.
+func (s *schedule) join(id kafka.BrokerID) {
+	s.leaveISR(id)
+	s.publish(s.host(s.reg().Leader))
+	s.now += 500 * time.Millisecond // the fetches that wait are answered, and the next ones say that the broker has everything
+	for _, h := range s.brokers {
+		h.m.Tick(s.now)
+	}
+	s.settle()
+	s.replicate([]kafka.BrokerID{1, 2, 3})
+	leader := s.host(s.reg().Leader)
+	if leader.alter == nil {
+		s.fail("%d does not propose to let %d in", leader.id, id)
+	}
+	s.note("alter of %d: lost", leader.id)
+	s.late = append(s.late, lateAlter{leader.alter, false})
+	leader.alter = nil
+	leader.m.AlterPartitionFailed(s.now)
+	if rapid.Bool().Draw(s.rt, "refused") {
+		s.fence(id)
+		s.publish(leader)
+		s.now += alterRetryBackoff
+		leader.m.Tick(s.now)
+		s.settle()
+		s.note("alter of %d: refused", leader.id)
+		req := leader.alter
+		leader.alter = nil
+		leader.m.AlterPartitionResponse(s.now, s.decide(req))
+		s.settle()
+	}
 }
 
 func (s *schedule) note(format string, a ...any) {
@@ -173,7 +216,8 @@ func (s *schedule) decideAlter() {
 	}
 	req := h.alter
 	h.alter = nil
-	switch rapid.IntRange(0, 5).Draw(s.rt, "fate") {
+	fate := rapid.IntRange(0, 5).Draw(s.rt, "fate")
+	switch fate {
 	case 0:
 		s.note("alter of %d: lost", h.id)
 		h.m.AlterPartitionFailed(s.now)
@@ -185,13 +229,21 @@ func (s *schedule) decideAlter() {
 		s.note("alter of %d: decided", h.id)
 		h.m.AlterPartitionResponse(s.now, s.decide(req))
 	}
-	s.late = append(s.late, req) // it may come again
+	s.late = append(s.late, lateAlter{req, fate != 0})
 }
 
+// lateAlter delivers a copy that nobody waits for. The network repeats no request by itself: one that was refused for its members
+// (and so left the partition epoch as it was) does not come again, only one that its sender gave up on comes, at any time.
 func (s *schedule) lateAlter() {
-	if req, ok := pick(s, s.late); ok && s.reg().PartitionEpoch > req.Topics[0].Partitions[0].PartitionEpoch {
-		s.note("alter of %d comes again", req.BrokerID)
-		s.decide(req)
+	if len(s.late) == 0 {
+		return
+	}
+	i := rapid.IntRange(0, len(s.late)-1).Draw(s.rt, "which")
+	late := s.late[i]
+	if !late.decided || s.reg().PartitionEpoch > late.req.Topics[0].Partitions[0].PartitionEpoch {
+		s.late[i].decided = true
+		s.note("alter of %d comes late", late.req.BrokerID)
+		s.decide(late.req)
 	}
 }
 
@@ -246,7 +298,7 @@ func (s *schedule) crash() {
 		s.note("wipe %d", h.id)
 		h.fs = disk.Mem()
 		s.unclean = h.id
-		s.leaveISR(h.id)
+		s.fence(h.id) // or a late fetch of the dead could bring it back as the last member, which classic mode does not survive
 	}
 }
 
@@ -279,12 +331,16 @@ func (s *schedule) restart() {
 
 func (s *schedule) expire() {
 	if h, ok := pick(s, s.brokers); ok && !s.master.Brokers[h.id].Fenced {
-		b := s.master.Brokers[h.id]
-		b.Fenced = true
-		s.master.Brokers[h.id] = b
-		s.note("fence %d", h.id)
-		s.leaveISR(h.id)
+		s.fence(h.id)
 	}
+}
+
+func (s *schedule) fence(id kafka.BrokerID) {
+	b := s.master.Brokers[id]
+	b.Fenced = true
+	s.master.Brokers[id] = b
+	s.note("fence %d", id)
+	s.leaveISR(id)
 }
 
 func (s *schedule) unfence() {

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -262,4 +263,31 @@ func TestSmallRules(t *testing.T) {
 			t.Error(name)
 		}
 	}
+}
+
+// TestWhoIsInDoubtCounts: whatever is proposed, lost and refused on one partition epoch, everyone whom a copy of unknown outcome would
+// let in is in the maximal ISR, and nobody else is but the committed and pending members.
+func TestWhoIsInDoubtCounts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		broker := rapid.Custom(func(t *rapid.T) kafka.BrokerID { return kafka.BrokerID(rapid.IntRange(1, 5).Draw(t, "broker")) })
+		isr := rapid.SliceOfNDistinct(broker, 1, 4, rapid.ID).Draw(t, "isr")
+		var doubtful []kafka.BrokerID
+		afloat := map[kafka.BrokerID]bool{}
+		for range rapid.IntRange(1, 4).Draw(t, "proposals") {
+			pending := rapid.SliceOfNDistinct(broker, 1, 5, rapid.ID).Draw(t, "pending")
+			unknown := rapid.Bool().Draw(t, "a copy's outcome is unknown")
+			doubtful = inDoubt(isr, pending, doubtful, unknown)
+			for _, b := range pending {
+				if unknown && !slices.Contains(isr, b) {
+					afloat[b] = true
+				}
+			}
+		}
+		maximal := maximalISR(isr, nil, doubtful)
+		for b := kafka.BrokerID(1); b <= 5; b++ {
+			if got, want := slices.Contains(maximal, b), slices.Contains(isr, b) || afloat[b]; got != want {
+				t.Fatalf("%d counts: %v, expected %v; ISR %v, in doubt %v", b, got, want, isr, doubtful)
+			}
+		}
+	})
 }
