@@ -204,8 +204,8 @@ func (d *drawer) on(t Trigger, at time.Duration, f Fault, length time.Duration) 
 	return over
 }
 
-// roomFor puts a kill or power failure off, most of the time, until the budget is likely to allow it: a loss of data and another crash
-// exclude each other until the first one's victims are back in the ISR.
+// roomFor puts a kill or power failure off, most of the time, until the budget is likely to allow it: a loss of data and another
+// crash exclude each other until the first one's victims are back in the ISR.
 func (d *drawer) roomFor(kind world.Ability, at time.Duration) time.Duration {
 	switch {
 	case kind != world.CanPowerFail && kind != world.CanKill || d.chance(0.2):
