@@ -63,6 +63,12 @@ func TestGarbageLines(t *testing.T) {
 	for _, part := range []string{"[", "{", `{"t":`, `"\u0000`, `"\ud800`, "0", "-", " ", `{"base64":`} {
 		inputs = append(inputs, garbage.Input{Name: part + " again and again", Kind: garbage.Long, Data: []byte(strings.Repeat(part, garbage.Large/len(part)))})
 	}
+	for _, c := range [][3]string{{`{"t":"state","i":0,"at":0,"parts":[`, `{}`, `]}`}, {`{"t":"state","i":0,"at":0,"parts":[{"reps":[`, `{}`, `]}]}`},
+		{`{"t":"state","i":0,"at":0,"parts":[{"isr":[`, `1`, `]}]}`}, {`{"t":"step","i":0,"at":0,"isr":[`, `1`, `]}`}, {`{"t":"fault","i":0,"at":0,"on":[`, `1`, `]}`},
+		{`{"t":"dump","i":0,"at":0,"recs":[`, `0,0,""`, `]}`}, {`{"t":"return","i":0,"at":0,"recs":[`, `0,""`, `]}`}} {
+		many := strings.Repeat(c[1]+",", garbage.Large/(len(c[1])+1)) + c[1]
+		inputs = append(inputs, garbage.Input{Name: c[0] + c[1] + " again and again", Kind: garbage.Long, Data: []byte(c[0] + many + c[2])})
+	}
 	read := func(line []byte) (*History, error) {
 		j := &journalReader{h: &History{}, busy: map[int32]int64{}, line: 1}
 		j.known = map[string]string{}

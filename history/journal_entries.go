@@ -160,7 +160,7 @@ func (j *journalReader) readState() {
 		case "ctl":
 			s.Controller = j.broker()
 		case "parts":
-			for j.open('['); j.more(']'); {
+			for j.open('['); j.element(); {
 				s.Partitions = append(s.Partitions, j.partitionState())
 			}
 		default:
@@ -189,7 +189,7 @@ func (j *journalReader) partitionState() (p PartitionState) {
 		case "elr":
 			p.ELR = j.brokers()
 		case "reps":
-			for j.open('['); j.more(']'); {
+			for j.open('['); j.element(); {
 				p.Replicas = append(p.Replicas, j.replicaState())
 			}
 		default:
@@ -320,9 +320,23 @@ func (j *journalReader) readMark() {
 	j.h.Marks = append(j.h.Marks, m)
 }
 
+// elementsMax bounds the partitions, replicas and brokers that one line lists: each can take a hundred times its text in memory.
+const elementsMax = 1 << 16
+
+// element passes over to the next element of a list of those.
+func (j *journalReader) element() bool {
+	if !j.more(']') {
+		return false
+	}
+	if j.many++; j.many > elementsMax {
+		j.fail("more than %d partitions, replicas and brokers", elementsMax)
+	}
+	return j.err == nil
+}
+
 // brokers reads a list of brokers.
 func (j *journalReader) brokers() (list []BrokerID) {
-	for j.open('['); j.more(']'); {
+	for j.open('['); j.element(); {
 		list = append(list, j.broker())
 	}
 	return list

@@ -42,6 +42,7 @@ type journalReader struct {
 	next int64           // index of the next entry
 	last time.Duration   // time of the last entry
 	busy map[int32]int64 // operation under way, by process
+	many int             // partitions, replicas and brokers that the line under way has listed
 }
 
 // read reads frames of at most frameMax bytes, together at most max.
@@ -85,6 +86,7 @@ func (j *journalReader) readLines(b []byte) error {
 			return fmt.Errorf("line %d: %d bytes, expected at most %d", j.line, end, lineBytesMax)
 		}
 		j.reset(b[:end])
+		j.many = 0
 		if j.line == 1 {
 			j.readFormat()
 		} else {
