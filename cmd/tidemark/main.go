@@ -103,6 +103,6 @@ func rootCommand() *cobra.Command {
 		Version:       harness.Version + " (build " + harness.BuildHash() + ")",
 		SilenceErrors: true, SilenceUsage: true,
 	}
-	root.AddCommand(runCommand(), replayCommand(), checkCommand(), huntCommand())
+	root.AddCommand(runCommand(), replayCommand(), checkCommand(), huntCommand(), brokerCommand())
 	return root
 }
