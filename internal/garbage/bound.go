@@ -30,7 +30,7 @@ func (b Bound) Hold(t testing.TB, inputs []Input, parse func(Input) error) (acce
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		began := time.Now()
-		err, panicked := try(parse, in)
+		panicked, err := try(parse, in)
 		took := time.Since(began)
 		runtime.ReadMemStats(&after)
 		if used, limit := after.TotalAlloc-before.TotalAlloc, b.Bytes+b.Times*uint64(len(in.Data)); used > limit {
@@ -67,11 +67,11 @@ func (b Bound) checkText(t testing.TB, in Input, text string) {
 	}
 }
 
-func try(parse func(Input) error, in Input) (err error, panicked string) {
+func try(parse func(Input) error, in Input) (panicked string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			panicked = fmt.Sprintf("%v\n%s", p, debug.Stack())
 		}
 	}()
-	return parse(in), ""
+	return "", parse(in)
 }
