@@ -108,7 +108,8 @@ type Manager struct {
 func (m *Manager) SetBrokerEpoch(e kafka.BrokerEpoch) { m.brokerEpoch = e }
 
 // CleanShutdownEpoch is the broker epoch that a valid clean-shutdown marker carried when the manager was opened (the marker is
-// deleted then), or kafka.NoBrokerEpoch: what the broker tells the controller as its previous broker epoch (KIP-966).
+// deleted then), or kafka.NoBrokerEpoch, also where the disk was found to lack what a clean end had stored: what the broker tells the
+// controller as its previous broker epoch (KIP-966).
 func (m *Manager) CleanShutdownEpoch() kafka.BrokerEpoch { return m.cleanEpoch }
 
 // Tick does what has become due; Deadline is when Tick should next be called.

@@ -38,6 +38,9 @@ func Open(cfg config.Config, fsys disk.FS, now time.Duration) (*Manager, error) 
 	}
 	hws, badHWs := m.readCheckpoint(hwCheckpoint)
 	points, badPoints := m.readCheckpoint(recoveryCheckpoint)
+	if badPoints != nil { // the disk did not keep what a clean end wrote last: nothing vouches for the logs
+		clean, m.cleanEpoch = false, kafka.NoBrokerEpoch
+	}
 	entries, err := fsys.ReadDir("")
 	if err != nil {
 		return nil, fmt.Errorf("listing the data directory: %w", err)
@@ -53,7 +56,7 @@ func Open(cfg config.Config, fsys disk.FS, now time.Duration) (*Manager, error) 
 			m.strays = append(m.strays, dir)
 			continue
 		}
-		if err := m.openReplica(tp, id, hws[tp], points[tp], clean && badPoints == nil, badHWs, badPoints); err != nil {
+		if err := m.openReplica(tp, id, hws[tp], points[tp], clean, badHWs, badPoints); err != nil {
 			return nil, err
 		}
 	}
@@ -135,6 +138,7 @@ func (m *Manager) openReplica(tp kafka.TopicPartition, id kafka.TopicID, hw, rec
 	m.insert(p)
 	m.step(Step{Kind: StepStart, Partition: tp, Epoch: l.LatestEpoch(), Peer: kafka.NoBroker, From: p.hw, To: l.End(), Detail: startDetail(rec, notes)})
 	if rec.TruncatedBytes > 0 || rec.From != rec.To {
+		m.cleanEpoch = kafka.NoBrokerEpoch // the log may have lost what it acknowledged: the controller must not hear of a clean end
 		m.step(Step{Kind: StepRecovery, Partition: tp, Epoch: l.LatestEpoch(), Peer: kafka.NoBroker, From: rec.From, To: rec.To,
 			Detail: fmt.Sprintf("cut %d bytes: %s", rec.TruncatedBytes, rec.Reason)})
 	}

@@ -39,7 +39,7 @@ import (
 //	                            spoil B FILE: what a file holds makes no sense
 //	hold-flushes B, flushes B   B's flushes wait, and are shown; flush B carries them out
 //	tick MS                     time passes
-//	list B TIMESTAMP, epoch-end B EPOCH, state, log
+//	list B TIMESTAMP, epoch-end B EPOCH, state, log, clean-epoch B (of which clean end the broker tells the controller)
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		s := &scenario{t: t}
@@ -241,6 +241,8 @@ func (s *scenario) command(cmd string, words []string) error {
 		}
 	case "tick":
 		s.tick(a)
+	case "clean-epoch":
+		fmt.Fprintf(&c.out, "%d\n", s.first(a).m.CleanShutdownEpoch())
 	case "list":
 		s.list(a)
 	case "epoch-end":
