@@ -18,9 +18,10 @@ import (
 
 // rooms lists each room with the rooms it may import. cmd may import all.
 var rooms = map[string][]string{
-	"harness":   {"results", "sim", "checker", "nemesis", "workloads", "world", "broker", "history"},
+	"harness":   {"results", "sim", "docker", "checker", "nemesis", "workloads", "world", "broker", "history"},
 	"results":   {"checker", "nemesis", "history"},
 	"sim":       {"broker", "nemesis", "workloads", "world", "history"},
+	"docker":    {"broker", "nemesis", "workloads", "world", "history"},
 	"checker":   {"history"},
 	"nemesis":   {"world", "history"},
 	"workloads": {"world", "history"},

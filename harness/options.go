@@ -8,6 +8,7 @@ import (
 
 	"tidemark/broker/bug"
 	"tidemark/broker/config"
+	"tidemark/docker"
 	"tidemark/history"
 	"tidemark/nemesis"
 	"tidemark/world"
@@ -22,10 +23,16 @@ const (
 	rateMax       = 1e6
 )
 
+// The worlds, as run.json names them.
+const (
+	Simulated = "sim"
+	Contained = "docker"
+)
+
 // Defaults returns a run as `tidemark run` starts it, without seed, plan and start.
 func Defaults() history.Run {
 	return history.Run{
-		Format: 1, Tool: Version, Build: BuildHash(), World: "sim",
+		Format: 1, Tool: Version, Build: BuildHash(), World: Simulated,
 		Duration: 60 * time.Second, Settle: 30 * time.Second,
 		Brokers: 3, Topic: "orders", Parts: 3, Factor: 3, MinISR: 2, Acks: -1, ELR: true,
 		Writers: 5, Readers: 4, Rate: 100,
@@ -69,7 +76,7 @@ func Expand(run history.Run, plan string) (history.Run, error) {
 		return run, fmt.Errorf("plan: %w", err)
 	}
 	run.Plan = parsed.String()
-	return run, parsed.Check(simAbilities, BrokerIDs(run), Partitions(run))
+	return run, parsed.Check(abilities(run), BrokerIDs(run), Partitions(run))
 }
 
 // Tour draws from the seed a plan that shows what faults do: a leader cut off, one killed, one powered off, then some others. Without a
@@ -103,8 +110,8 @@ func check(run history.Run) error {
 			return fmt.Errorf("%s: %v, expected %v to %v", o.name, o.value, o.lo, o.hi)
 		}
 	}
-	if run.World != "sim" {
-		return fmt.Errorf("world %q, expected sim", run.World)
+	if run.World != Simulated && run.World != Contained {
+		return fmt.Errorf("world %q, expected %s or %s", run.World, Simulated, Contained)
 	}
 	if _, err := bug.Parse(run.Bug); err != nil {
 		return err
@@ -117,10 +124,18 @@ var simAbilities = []world.Ability{
 	world.CanPartition, world.CanKill, world.CanPause, world.CanPowerFail, world.CanStop, world.CanElect, world.CanClock,
 }
 
+// abilities is what a run's world can do: a plan that needs more is refused before the run.
+func abilities(run history.Run) []world.Ability {
+	if run.World == Contained {
+		return docker.Abilities()
+	}
+	return simAbilities
+}
+
 // Space is what the generator draws a run's plan from; it does not tell the bug.
 func Space(run history.Run) nemesis.Space {
 	return nemesis.Space{
-		Can: simAbilities, Brokers: BrokerIDs(run), Partitions: Partitions(run),
+		Can: abilities(run), Brokers: BrokerIDs(run), Partitions: Partitions(run),
 		Factor: run.Factor, MinISR: run.MinISR, Duration: run.Duration,
 	}
 }

@@ -27,8 +27,8 @@ func Again(ctx context.Context, d results.Dir, watch Watch) (*Replay, error) {
 		return nil, err
 	}
 	run := stored.Run
-	if run.World != "sim" {
-		return nil, fmt.Errorf("%s: the run is of the world %q, expected sim", d.Path, run.World)
+	if run.World != Simulated {
+		return nil, fmt.Errorf("%s: the run is of the world %q, expected %s", d.Path, run.World, Simulated)
 	}
 	watch.Trail = true
 	res, err := Simulate(ctx, run, watch)

@@ -8,13 +8,15 @@ import (
 	"tidemark/results"
 )
 
-// ReplayLine is the line to paste that replays a stored run exactly.
+// ReplayLine is the line to paste that carries out a stored run again: exactly in the simulated world.
 func ReplayLine(d results.Dir) string { return Program() + " replay " + d.Path }
 
 // Save writes a finished run: history, trail, logs, results.json and report.html. run.json is in dir already.
 func Save(d results.Dir, res *Result) error {
-	if err := d.WriteHistory(res.History); err != nil {
-		return err
+	if !res.journaled {
+		if err := d.WriteHistory(res.History); err != nil {
+			return err
+		}
 	}
 	if res.Trail != nil {
 		if err := d.WriteTrail(res.Trail); err != nil {
@@ -31,9 +33,11 @@ func Save(d results.Dir, res *Result) error {
 
 // Outcome is the result as the run directory holds it.
 func (r *Result) Outcome(d results.Dir) results.Outcome {
-	return results.Outcome{
-		Run: r.Run, Verdict: r.Verdict, Hash: fmt.Sprintf("%016x", r.Hash), Replay: ReplayLine(d), Wall: r.Wall.Seconds(),
+	o := results.Outcome{Run: r.Run, Verdict: r.Verdict, Replay: ReplayLine(d), Wall: r.Wall.Seconds()}
+	if r.Run.World == Simulated {
+		o.Hash = fmt.Sprintf("%016x", r.Hash)
 	}
+	return o
 }
 
 // brokerLog is what one broker did, a line a step.

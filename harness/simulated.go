@@ -19,8 +19,10 @@ type Result struct {
 	Hash    uint64 // of the simulated trace
 	Events  uint64
 	Virtual time.Duration // simulated time
-	Wall    time.Duration // of the simulation and the check
+	Wall    time.Duration // of the run and the check
 	Trail   []uint32      // of each event, the low half of the trace hash up to it; kept on request
+
+	journaled bool // the history was written to the run's directory as it went
 }
 
 // Watch says what to keep or show of a simulated run besides its result.

@@ -42,6 +42,9 @@ func huntCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if run.World != harness.Simulated {
+				return usage(fmt.Errorf("--world %q, expected %s: hunts are simulated", run.World, harness.Simulated))
+			}
 			run.Plan = plan
 			if _, err := harness.Expand(run, plan); err != nil {
 				return usage(err)

@@ -103,6 +103,7 @@ func rootCommand() *cobra.Command {
 		Version:       harness.Version + " (build " + harness.BuildHash() + ")",
 		SilenceErrors: true, SilenceUsage: true,
 	}
-	root.AddCommand(runCommand(), replayCommand(), checkCommand(), huntCommand(), brokerCommand())
+	root.AddCommand(runCommand(), replayCommand(), checkCommand(), huntCommand(), brokerCommand(),
+		doctorCommand(), cleanupCommand(), agentCommand())
 	return root
 }

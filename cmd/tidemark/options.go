@@ -27,7 +27,7 @@ type options struct {
 func (o *options) register(c *cobra.Command) {
 	o.run = harness.Defaults()
 	f := c.Flags()
-	f.StringVar(&o.run.World, "world", o.run.World, "the world to run in: sim")
+	f.StringVar(&o.run.World, "world", o.run.World, "the world to run in: sim, docker, or auto (docker if an engine answers, else sim)")
 	f.DurationVar(&o.run.Duration, "duration", o.run.Duration, "how long clients work under faults, in the world's time")
 	f.DurationVar(&o.run.Settle, "settle", o.run.Settle, "bound on settling after the last fault")
 	f.IntVar(&o.run.Brokers, "brokers", o.run.Brokers, "number of brokers")

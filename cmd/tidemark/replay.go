@@ -13,16 +13,21 @@ import (
 
 func replayCommand() *cobra.Command {
 	var t traceFlags
+	var out string
 	c := &cobra.Command{
 		Use:   "replay DIR",
 		Short: "Carry out a stored run again",
 		Long: "For the same build the trace must be the same, event by event; a difference is shown and is trouble of the harness.\n" +
-			"Another build carries out the stored plan and options and reports its own verdict.",
+			"Another build carries out the stored plan and options and reports its own verdict, and so does any build with a run in\n" +
+			"containers, which gets a directory of its own.",
 		Args: exactly("DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
-			d, _, err := results.Open(args[0])
+			d, run, err := results.Open(args[0])
 			if err != nil {
 				return usage(err)
+			}
+			if run.World == harness.Contained {
+				return replayContained(c, out, run)
 			}
 			rep, err := harness.Again(c.Context(), d, t.watch(c.OutOrStdout()))
 			if c.Context().Err() != nil {
@@ -31,23 +36,24 @@ func replayCommand() *cobra.Command {
 			if err != nil {
 				return trouble(err)
 			}
-			out := c.OutOrStdout()
-			fmt.Fprint(out, harness.Summary(rep.Result.Verdict))
+			w := c.OutOrStdout()
+			fmt.Fprint(w, harness.Summary(rep.Result.Verdict))
 			stored := rep.Stored.Verdict.Status
 			switch {
 			case rep.Matches:
-				fmt.Fprintf(out, "exact replay: trace hash %s as stored, verdict %s as stored\n", rep.Stored.Hash, stored)
+				fmt.Fprintf(w, "exact replay: trace hash %s as stored, verdict %s as stored\n", rep.Stored.Hash, stored)
 			case rep.Exact:
 				return trouble(fmt.Errorf("the same build replayed to trace hash %016x, stored is %s; the first event that differs:\n  %s",
 					rep.Result.Hash, rep.Stored.Hash, rep.Differs))
 			default:
-				fmt.Fprintf(out, "another build made the stored run (%s, this is %s): its plan and options were carried out again\n", rep.Stored.Run.Build, harness.BuildHash())
-				fmt.Fprintf(out, "trace hash %016x, stored %s; verdict %s, stored %s\n", rep.Result.Hash, rep.Stored.Hash, rep.Result.Verdict.Status, stored)
+				fmt.Fprintf(w, "another build made the stored run (%s, this is %s): its plan and options were carried out again\n", rep.Stored.Run.Build, harness.BuildHash())
+				fmt.Fprintf(w, "trace hash %016x, stored %s; verdict %s, stored %s\n", rep.Result.Hash, rep.Stored.Hash, rep.Result.Verdict.Status, stored)
 			}
 			return ended(exitOf(rep.Result.Verdict.Status))
 		},
 	}
 	t.register(c)
+	c.Flags().StringVar(&out, "out", ".", "of a run in containers: directory in which runs/ stands")
 	return c
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tidemark/harness"
+	"tidemark/history"
 	"tidemark/results"
 	"tidemark/sim"
 )
@@ -16,7 +17,7 @@ import (
 func runCommand() *cobra.Command {
 	var o options
 	var t traceFlags
-	var asJSON, tour bool
+	var asJSON, tour, keep bool
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Run a cluster under faults and judge what it did",
@@ -33,6 +34,9 @@ func runCommand() *cobra.Command {
 				return err
 			}
 			run.Seed = seed
+			if run.World == worldAuto {
+				run.World = chooseWorld(c)
+			}
 			if tour {
 				if plan, err = harness.Tour(run); err != nil {
 					return usage(err)
@@ -44,13 +48,20 @@ func runCommand() *cobra.Command {
 			if asJSON && t.on {
 				return usage(fmt.Errorf("--json and --trace exclude each other"))
 			}
+			if run.World == harness.Contained {
+				if t.on {
+					return usage(fmt.Errorf("--trace is of the simulated world, this run is of the world %s", run.World))
+				}
+				return runContained(c, o.out, run, keep, asJSON)
+			}
+			if keep {
+				return usage(fmt.Errorf("--keep is of the world %s, this run is of the world %s", harness.Contained, run.World))
+			}
 			d, err := results.Create(o.out, run)
 			if err != nil {
 				return trouble(err)
 			}
-			log := c.ErrOrStderr()
-			fmt.Fprintf(log, "tidemark %s, seed %d, world %s: %d brokers, %s for %v\n", harness.Version, run.Seed, run.World, run.Brokers, run.Topic, run.Duration)
-			fmt.Fprintf(log, "options in %s/run.json; the plan of faults:\n%s", d.Path, indent(run.Plan))
+			announce(c.ErrOrStderr(), d, run)
 			watch := t.watch(c.OutOrStdout())
 			watch.Progress = progressLine(run.Duration)
 			res, err := harness.Simulate(c.Context(), run, watch)
@@ -74,7 +85,14 @@ func runCommand() *cobra.Command {
 	c.Flags().StringVar(&o.seed, "seed", "", "the seed of the run (default: drawn, and printed)")
 	c.Flags().StringVar(&o.out, "out", ".", "directory in which runs/ stands")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the outcome as JSON")
+	c.Flags().BoolVar(&keep, "keep", false, "leave the containers for a look inside, until tidemark cleanup")
 	return c
+}
+
+// announce says what is about to run, so that it can be run again whatever happens.
+func announce(log io.Writer, d results.Dir, run history.Run) {
+	fmt.Fprintf(log, "tidemark %s, seed %d, world %s: %d brokers, %s for %v\n", harness.Version, run.Seed, run.World, run.Brokers, run.Topic, run.Duration)
+	fmt.Fprintf(log, "options in %s/run.json; the plan of faults:\n%s", d.Path, indent(run.Plan))
 }
 
 // show prints the verdict block and ends with its exit code.
@@ -82,12 +100,16 @@ func show(w io.Writer, d results.Dir, res *harness.Result, asJSON bool) error {
 	code := exitOf(res.Verdict.Status)
 	if asJSON {
 		return printJSON(w, map[string]any{
-			"seed": fmt.Sprint(res.Run.Seed), "verdict": res.Verdict, "hash": fmt.Sprintf("%016x", res.Hash),
+			"seed": fmt.Sprint(res.Run.Seed), "verdict": res.Verdict, "hash": res.Outcome(d).Hash,
 			"directory": d.Path, "report": d.ReportPath(), "replay": harness.ReplayLine(d),
 		}, code)
 	}
 	fmt.Fprint(w, harness.Summary(res.Verdict))
-	fmt.Fprintf(w, "  %v simulated in %v; trace hash %016x over %d events\n", res.Virtual.Round(time.Millisecond), res.Wall.Round(time.Millisecond), res.Hash, res.Events)
+	if res.Run.World == harness.Simulated {
+		fmt.Fprintf(w, "  %v simulated in %v; trace hash %016x over %d events\n", res.Virtual.Round(time.Millisecond), res.Wall.Round(time.Millisecond), res.Hash, res.Events)
+	} else {
+		fmt.Fprintf(w, "  in containers for %v; the first write was acknowledged %v after the start\n", res.Wall.Round(time.Millisecond), firstAck(res.History).Round(time.Millisecond))
+	}
 	fmt.Fprintf(w, "report: %s\nreplay: %s\n", d.ReportPath(), harness.ReplayLine(d))
 	return ended(code)
 }

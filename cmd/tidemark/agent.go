@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"tidemark/docker/agent"
+	"tidemark/history"
+)
+
+func agentCommand() *cobra.Command {
+	var broker int32
+	var opt agent.Options
+	c := &cobra.Command{
+		Use:   "agent",
+		Short: "Serve one broker's network namespace (containers run this)",
+		Long: "Owns the network namespace that a broker's container joins: cuts and lossens its links by nftables, sends and awaits\n" +
+			"probes, and reads what the broker's files hold. The harness starts it; it needs CAP_NET_ADMIN.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if broker < 0 {
+				return usage(fmt.Errorf("--broker %d, expected 0 to %d", broker, math.MaxInt32))
+			}
+			opt.Broker = history.BrokerID(broker)
+			if err := agent.Run(c.Context(), opt); err != nil {
+				return trouble(err)
+			}
+			return nil
+		},
+	}
+	c.Flags().Int32Var(&broker, "broker", -1, "node.id of the broker")
+	c.Flags().StringVar(&opt.Data, "data", "", "directory of the broker's partitions, to be read for dumps")
+	return c
+}

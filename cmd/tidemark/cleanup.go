@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"tidemark/docker"
+)
+
+func cleanupCommand() *cobra.Command {
+	var images bool
+	c := &cobra.Command{
+		Use:   "cleanup",
+		Short: "Remove the containers, networks and volumes that runs left",
+		Long: "Removes what runs left whose harness is gone, clusters kept with --keep among it, and says what it removed. What belongs to a\n" +
+			"harness that still runs is left alone.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			engine, err := docker.Connect(c.Context())
+			if err != nil {
+				return trouble(err)
+			}
+			defer engine.Close() //nolint:errcheck // nothing is under way
+			removed, err := engine.Cleanup(c.Context(), true)
+			if err == nil && images {
+				var more []string
+				more, err = engine.CleanupImages(c.Context())
+				removed = append(removed, more...)
+			}
+			for _, what := range removed {
+				fmt.Fprintln(c.OutOrStdout(), "removed", what)
+			}
+			if err != nil {
+				return trouble(err)
+			}
+			if len(removed) == 0 {
+				fmt.Fprintln(c.OutOrStdout(), "nothing is left of any run")
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&images, "images", false, "remove the images that were built, too")
+	return c
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tidemark/docker"
+	"tidemark/harness"
+	"tidemark/history"
+	"tidemark/results"
+)
+
+// worldAuto stands for containers where they can be had.
+const worldAuto = "auto"
+
+// chooseWorld is the container world if an engine answers, else the simulated one, and says why.
+func chooseWorld(c *cobra.Command) string {
+	engine, err := docker.Connect(c.Context())
+	if err != nil {
+		fmt.Fprintf(c.ErrOrStderr(), "running the simulator, as there is %v\n", err)
+		return harness.Simulated
+	}
+	_ = engine.Close() // the run connects anew
+	fmt.Fprintf(c.ErrOrStderr(), "running containers on Docker Engine %s\n", engine.Version)
+	return harness.Contained
+}
+
+// runContained carries out a run in containers.
+func runContained(c *cobra.Command, outDir string, run history.Run, keep, asJSON bool) error {
+	d, err := results.Create(outDir, run)
+	if err != nil {
+		return trouble(err)
+	}
+	log := c.ErrOrStderr()
+	announce(log, d, run)
+	res, err := harness.Contain(c.Context(), run, d, harness.Look{
+		Keep: keep, Progress: progressLine(run.Duration), Say: func(line string) { fmt.Fprintln(log, line) },
+	})
+	clearLine()
+	if c.Context().Err() != nil {
+		return &outcome{exitInterrupted, fmt.Errorf("interrupted; again: %s", harness.ReplayLine(d))}
+	}
+	if err != nil {
+		return trouble(fmt.Errorf("%w\n  again: %s", err, harness.ReplayLine(d)))
+	}
+	if err := harness.Save(d, res); err != nil {
+		return trouble(err)
+	}
+	return show(c.OutOrStdout(), d, res, asJSON)
+}
+
+// replayContained carries out the options and the plan of a run in containers again. What happens is never quite the same.
+func replayContained(c *cobra.Command, outDir string, run history.Run) error {
+	run.Started = time.Now().UTC()
+	run.Tool, run.Build = harness.Version, harness.BuildHash()
+	return runContained(c, outDir, run, false, false)
+}
+
+// firstAck is when the first write was acknowledged, 0 if none was.
+func firstAck(h *history.History) time.Duration {
+	var first time.Duration
+	for i := range h.Ops {
+		if op := &h.Ops[i]; op.Kind == history.Send && op.Outcome == history.OK && (first == 0 || op.Return < first) {
+			first = op.Return
+		}
+	}
+	return first
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"tidemark/docker"
+)
+
+func doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Look whether runs in containers are possible here, and what is missing",
+		Long: "Looks at the container engine, this program, the kernel's firewall in a container and what earlier runs left; says of what is\n" +
+			"missing what it rules out and how to get it.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			lacking := 0
+			for _, f := range docker.Examine(c.Context(), "") {
+				if f.OK {
+					fmt.Fprintln(c.OutOrStdout(), "ok      ", f.What)
+					continue
+				}
+				lacking++
+				fmt.Fprintf(c.OutOrStdout(), "lacking  %s\n         rules out: %s\n         how to get it: %s\n", f.What, f.RulesOut, f.How)
+			}
+			if lacking > 0 {
+				return trouble(errors.New("something is lacking"))
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,113 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// probeEvery is how often a probe is sent again: a lost packet is not a cut link.
+const probeEvery = 20 * time.Millisecond
+
+// Bounds of probes.
+const (
+	nonceMin   = 8
+	nonceMax   = 64
+	arrivedMax = 4096 // nonces kept
+)
+
+// probes sends and awaits messages that need no answer, so that a link is tried in one direction.
+type probes struct {
+	socket net.PacketConn
+
+	mu      sync.Mutex
+	arrived map[string]bool
+	order   []string      // of arrival; the oldest are forgotten
+	changed chan struct{} // closed at the next arrival
+}
+
+func newProbes(socket net.PacketConn) *probes {
+	return &probes{socket: socket, arrived: map[string]bool{}, changed: make(chan struct{})}
+}
+
+// receive takes in what comes until the socket is closed.
+func (p *probes) receive() {
+	buf := make([]byte, nonceMax+1)
+	for {
+		n, _, err := p.socket.ReadFrom(buf)
+		if err != nil {
+			return
+		}
+		if n >= nonceMin && n <= nonceMax {
+			p.note(string(buf[:n]))
+		}
+	}
+}
+
+func (p *probes) note(nonce string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.arrived[nonce] {
+		return
+	}
+	if len(p.order) == arrivedMax {
+		delete(p.arrived, p.order[0])
+		p.order = p.order[1:]
+	}
+	p.arrived[nonce] = true
+	p.order = append(p.order, nonce)
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// send sends a probe until ctx ends: whoever awaits it ends the request once it has arrived.
+func (p *probes) send(ctx context.Context, probe Probe) Answer {
+	if len(probe.Nonce) < nonceMin || len(probe.Nonce) > nonceMax {
+		return Answer{Why: fmt.Sprintf("nonce of %d bytes, expected %d to %d", len(probe.Nonce), nonceMin, nonceMax)}
+	}
+	to := net.UDPAddrFromAddrPort(netip.AddrPortFrom(probe.To, ProbePort))
+	again := time.NewTicker(probeEvery)
+	defer again.Stop()
+	for {
+		_, err := p.socket.WriteTo([]byte(probe.Nonce), to)
+		select {
+		case <-ctx.Done():
+			if err != nil {
+				return Answer{Why: err.Error()}
+			}
+			return Answer{Passed: true}
+		case <-again.C:
+		}
+	}
+}
+
+// await waits until a probe arrives or ctx ends.
+func (p *probes) await(ctx context.Context, probe Probe) Answer {
+	for {
+		p.mu.Lock()
+		arrived, changed := p.arrived[probe.Nonce], p.changed
+		p.mu.Unlock()
+		if arrived {
+			return Answer{Passed: true}
+		}
+		select {
+		case <-ctx.Done():
+			return Answer{Why: "nothing arrived"}
+		case <-changed:
+		}
+	}
+}
+
+// connect tries a TCP connection to a peer, which takes both directions.
+func connect(ctx context.Context, probe Probe) Answer {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "tcp4", netip.AddrPortFrom(probe.To, probe.Port).String())
+	if err != nil {
+		return Answer{Why: err.Error()}
+	}
+	_ = c.Close() // only whether it opens is asked
+	return Answer{Passed: true}
+}

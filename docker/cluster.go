@@ -1,0 +1,279 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/docker/docker/api/types/volume"
+
+	"tidemark/broker/config"
+	"tidemark/broker/kafka"
+	"tidemark/docker/agent"
+	"tidemark/history"
+	"tidemark/workloads"
+	"tidemark/world"
+)
+
+// Cluster is the brokers of a run: a world.Cluster.
+type Cluster struct {
+	opt      Options
+	env      *Env
+	engine   *Engine
+	owner    owner
+	image    string
+	network  string
+	machines []*machine // ascending by id
+	http     *http.Client
+	probed   counter
+
+	recording sync.Mutex // orders what is recorded of all brokers
+	isr       map[history.Partition]int32
+}
+
+var _ world.Cluster = (*Cluster)(nil)
+
+// machine is one broker and its sidecar.
+type machine struct {
+	id      history.BrokerID
+	cfg     config.Config
+	sidecar string // names of the containers
+	broker  string
+	address string // on the private network
+	kafka   string // where this process dials, host:port
+	debug   string // base of the debug endpoint
+	agent   agent.Client
+	steps   stepReader
+
+	acting sync.Mutex // one act on the broker's process at a time
+
+	mu   sync.Mutex
+	last map[history.Partition]history.ReplicaState
+}
+
+// Start removes what dead harnesses left and starts the containers of a new cluster. What was started is taken down again if it
+// fails. It returns when every broker listens.
+func Start(env *Env, engine *Engine, opt Options) (*Cluster, error) {
+	c, err := newCluster(env, engine, opt)
+	if err != nil {
+		return nil, err
+	}
+	removed, err := engine.Cleanup(env.ctx, false)
+	if len(removed) > 0 {
+		opt.Say("removed what an earlier run left: " + strings.Join(removed, ", "))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("removing what earlier runs left: %w", err)
+	}
+	if c.image, err = engine.image(env.ctx, opt.Binary, opt.Say); err != nil {
+		return nil, err
+	}
+	if err := c.bringUp(); err != nil {
+		return nil, errors.Join(err, c.takeDown())
+	}
+	for _, m := range c.machines {
+		env.Go(fmt.Sprintf("steps of broker %d", m.id), func() { c.follow(m) })
+	}
+	return c, nil
+}
+
+// newCluster names the parts of a cluster; nothing is started yet.
+func newCluster(env *Env, engine *Engine, opt Options) (*Cluster, error) {
+	own, err := thisOwner(opt.Keep)
+	if err != nil {
+		return nil, fmt.Errorf("naming the run: %w", err)
+	}
+	transport := &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: 30 * time.Second}
+	c := &Cluster{
+		opt: opt, env: env, engine: engine, owner: own, network: "tidemark-" + own.run,
+		http: &http.Client{Transport: transport}, isr: map[history.Partition]int32{},
+	}
+	for _, cfg := range opt.Configs {
+		name := fmt.Sprintf("%s-%d", c.network, cfg.NodeID)
+		c.machines = append(c.machines, &machine{
+			id: history.BrokerID(cfg.NodeID), cfg: cfg, sidecar: name + "-agent", broker: name,
+			last: map[history.Partition]history.ReplicaState{},
+		})
+	}
+	return c, nil
+}
+
+// bringUp starts everything: the network, then every sidecar, then, with the addresses known, every broker.
+func (c *Cluster) bringUp() error {
+	if err := c.makeNetwork(); err != nil {
+		return err
+	}
+	if err := c.each(c.startSidecar); err != nil {
+		return err
+	}
+	if err := c.reach(); err != nil {
+		return err
+	}
+	c.introduce()
+	if err := c.each(c.makeBroker); err != nil {
+		return err
+	}
+	return c.each(func(m *machine) error { return c.listens(m, "") })
+}
+
+// introduce fills in each broker's configuration with the addresses of all.
+func (c *Cluster) introduce() {
+	for _, m := range c.machines {
+		m.cfg.Host, m.cfg.Port = m.address, kafkaPort
+		m.cfg.Voters = slices.Clone(m.cfg.Voters)
+		for i := range m.cfg.Voters {
+			if to, err := c.machine(history.BrokerID(m.cfg.Voters[i].ID)); err == nil {
+				m.cfg.Voters[i].Host, m.cfg.Voters[i].Port = to.address, kafkaPort
+			}
+		}
+		m.cfg.Shell.Listen = fmt.Sprintf(":%d", kafkaPort)
+		m.cfg.Shell.LogDir, m.cfg.Shell.MetadataLogDir = dataPath, metadataPath
+		m.cfg.Shell.DebugListener = fmt.Sprintf(":%d", debugPort)
+	}
+}
+
+// properties is a configuration as the broker reads it: what differs from the defaults.
+func properties(cfg config.Config) string {
+	var out strings.Builder
+	stock := config.Default()
+	plain := stock.Pairs()
+	for i, p := range cfg.Pairs() {
+		if p != plain[i] {
+			fmt.Fprintf(&out, "%s=%s\n", p.Key, p.Value)
+		}
+	}
+	return out.String()
+}
+
+// each does something for every machine at the same time.
+func (c *Cluster) each(do func(*machine) error) error {
+	errs := make([]error, len(c.machines))
+	var all sync.WaitGroup
+	for i, m := range c.machines {
+		all.Go(func() { errs[i] = do(m) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+func (c *Cluster) machine(b history.BrokerID) (*machine, error) {
+	i := slices.IndexFunc(c.machines, func(m *machine) bool { return m.id == b })
+	if i < 0 {
+		return nil, fmt.Errorf("broker %d does not exist, expected one of %v", b, c.Brokers())
+	}
+	return c.machines[i], nil
+}
+
+// volumes are the names of a broker's volumes: of its partitions, and of its controller log.
+func (m *machine) volumes() (data, metadata string) {
+	return m.broker + "-data", m.broker + "-metadata"
+}
+
+func (c *Cluster) makeVolumes(m *machine) error {
+	data, metadata := m.volumes()
+	for _, name := range []string{data, metadata} {
+		ctx, cancel := context.WithTimeout(c.env.ctx, engineBound)
+		_, err := c.engine.api.VolumeCreate(ctx, volume.CreateOptions{Name: name, Labels: c.owner.labels()})
+		cancel()
+		if err != nil {
+			return fmt.Errorf("volume %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Close takes the cluster down, unless it was to be kept.
+func (c *Cluster) Close() error {
+	defer c.http.CloseIdleConnections()
+	if c.opt.Keep {
+		c.opt.Say("the cluster is kept, until tidemark cleanup: " + c.Addresses())
+		return nil
+	}
+	return c.takeDown()
+}
+
+func (c *Cluster) takeDown() error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.env.ctx), cleanupBound)
+	defer cancel()
+	found, err := c.engine.things(ctx, c.owner.run)
+	return errors.Join(err, c.engine.remove(ctx, found))
+}
+
+// Addresses says where clients find the brokers.
+func (c *Cluster) Addresses() string {
+	var out []string
+	for _, m := range c.machines {
+		out = append(out, fmt.Sprintf("broker %d at %s:%d (container %s)", m.id, m.address, kafkaPort, m.broker))
+	}
+	return strings.Join(out, ", ")
+}
+
+// Brokers lists every broker, ascending.
+func (c *Cluster) Brokers() []history.BrokerID {
+	ids := make([]history.BrokerID, len(c.machines))
+	for i, m := range c.machines {
+		ids[i] = m.id
+	}
+	return ids
+}
+
+// Abilities lists the faults that containers can do.
+func (c *Cluster) Abilities() []world.Ability { return Abilities() }
+
+// Elect makes a replica the partition's leader cleanly, by the admin requests of a client.
+func (c *Cluster) Elect(p history.Partition, b history.BrokerID, timeout time.Duration) error {
+	return workloads.Elect(c.env, c, "elect", p, b, timeout)
+}
+
+// errNotHere answers what no container can do; a plan that needs it is refused before the run.
+var errNotHere = errors.New("containers cannot do this: the simulator can")
+
+// PowerFail is not possible here.
+func (c *Cluster) PowerFail(b history.BrokerID) (string, error) {
+	return "", fmt.Errorf("power failure of broker %d: %w", b, errNotHere)
+}
+
+// SetClock is not possible here.
+func (c *Cluster) SetClock(b history.BrokerID, rate float64) error {
+	return fmt.Errorf("clock of broker %d at %v: %w", b, rate, errNotHere)
+}
+
+// ProbeClock is not possible here.
+func (c *Cluster) ProbeClock(b history.BrokerID) (time.Duration, error) {
+	return 0, fmt.Errorf("clock of broker %d: %w", b, errNotHere)
+}
+
+// Dump reads every replica of a broker from its own files, by its sidecar.
+func (c *Cluster) Dump(b history.BrokerID) []history.Dump {
+	m, err := c.machine(b)
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(c.env.ctx, dumpBound)
+	defer cancel()
+	dumps, err := m.agent.Dump(ctx)
+	if err == nil {
+		return dumps
+	}
+	// Whatever the broker holds could not be read: that is said of each of its replicas, as evidence of nothing.
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for p := range m.last {
+		dumps = append(dumps, history.Dump{Broker: b, Partition: p, LEO: history.UnknownOffset, HW: history.UnknownOffset, Start: history.UnknownOffset, Err: err.Error()})
+	}
+	slices.SortFunc(dumps, func(a, b history.Dump) int { return a.Partition.Compare(b.Partition) })
+	return dumps
+}
+
+func brokersOf[T kafka.BrokerID | int32](ids []T) []history.BrokerID {
+	var out []history.BrokerID
+	for _, id := range ids {
+		out = append(out, history.BrokerID(id))
+	}
+	return out
+}

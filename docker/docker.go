@@ -1,0 +1,63 @@
+// Package docker is the container world: brokers in real containers that are really killed, stopped, paused and cut off. It needs a
+// Docker engine on this machine (or one whose networks this machine reaches) and nothing from any registry: the image is this
+// program's own static binary.
+//
+// Each broker is two containers. The sidecar runs `tidemark agent`: it owns the network namespace, with addresses, published ports
+// and firewall rules, so that these outlive the broker's process. The broker joins that namespace. Its partitions and its
+// controller log lie on two named volumes.
+package docker
+
+import (
+	"time"
+
+	"tidemark/broker/config"
+	"tidemark/history"
+	"tidemark/world"
+)
+
+// Abilities lists the faults that this world can do. Power failures and clocks are not among them: containers share the
+// machine's page cache and its clock.
+func Abilities() []world.Ability {
+	return []world.Ability{world.CanPartition, world.CanKill, world.CanPause, world.CanStop, world.CanElect}
+}
+
+// Ports within a broker's network namespace.
+const (
+	kafkaPort = 9092
+	debugPort = 9192
+)
+
+// Where a broker finds its files.
+const (
+	configPath   = "/broker.properties"
+	dataPath     = "/data"
+	metadataPath = "/metadata"
+	binaryPath   = "/tidemark"
+)
+
+// Bounds on what is waited for.
+const (
+	engineBound  = 30 * time.Second // one call to the engine
+	buildBound   = 5 * time.Minute  // of the image
+	startBound   = 20 * time.Second // a container listens
+	cleanupBound = time.Minute      // everything of a run is removed
+	stateBound   = 250 * time.Millisecond
+	dumpBound    = time.Minute
+)
+
+// Limits of one broker's container.
+const (
+	brokerMemoryMax = 1 << 30
+	brokerTasksMax  = 512
+)
+
+// Options describe a cluster of containers.
+type Options struct {
+	Configs []config.Config // one a broker; addresses and directories are filled in here
+	Binary  string          // path of a static tidemark binary; "" is the running program
+	Keep    bool            // Close leaves the cluster for a look inside
+	// Record is given every protocol step that is seen, in order.
+	Record func(history.Step)
+	// Say is told what goes on, a line at a time.
+	Say func(line string)
+}

@@ -1,0 +1,209 @@
+package docker
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tidemark/history"
+	"tidemark/world"
+)
+
+// act does something to a broker's process, which must be in a state for it; nothing else is done to it meanwhile.
+func (c *Cluster) act(what string, b history.BrokerID, want world.ProcessState, do func(*machine) error) error {
+	m, err := c.machine(b)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	m.acting.Lock()
+	defer m.acting.Unlock()
+	state, err := c.state(m)
+	if err == nil && state != want && !(what == "kill" && state == world.ProcessPaused) {
+		err = fmt.Errorf("it is %s, expected %s", state, want)
+	}
+	if err == nil {
+		err = do(m)
+	}
+	if err != nil {
+		return fmt.Errorf("%s broker %d: %w", what, b, err)
+	}
+	return nil
+}
+
+// Kill is kill -9 by the engine; it returns when the process is gone.
+func (c *Cluster) Kill(b history.BrokerID) error {
+	return c.act("kill", b, world.ProcessRunning, func(m *machine) error {
+		if err := c.signal(m, "KILL"); err != nil {
+			return err
+		}
+		return c.gone(m, startBound, "killed")
+	})
+}
+
+// Stop is SIGTERM, which a broker answers with a controlled shutdown.
+func (c *Cluster) Stop(b history.BrokerID, timeout time.Duration) error {
+	return c.act("stop", b, world.ProcessRunning, func(m *machine) error {
+		if err := c.signal(m, "TERM"); err != nil {
+			return err
+		}
+		return c.gone(m, timeout, "stopped")
+	})
+}
+
+// Pause is SIGSTOP.
+func (c *Cluster) Pause(b history.BrokerID) error {
+	return c.act("pause", b, world.ProcessRunning, func(m *machine) error { return c.signal(m, "STOP") })
+}
+
+// Resume is SIGCONT.
+func (c *Cluster) Resume(b history.BrokerID) error {
+	return c.act("resume", b, world.ProcessPaused, func(m *machine) error { return c.signal(m, "CONT") })
+}
+
+// Start starts a broker again on the volumes that it left, and returns when it listens.
+func (c *Cluster) Start(b history.BrokerID) error {
+	return c.act("start", b, world.ProcessGone, func(m *machine) error {
+		before, err := c.inspect(m.broker)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(c.env.ctx, engineBound)
+		defer cancel()
+		if err := c.engine.api.ContainerStart(ctx, m.broker, container.StartOptions{}); err != nil {
+			return err
+		}
+		return c.listens(m, before.State.StartedAt)
+	})
+}
+
+func (c *Cluster) signal(m *machine, name string) error {
+	ctx, cancel := context.WithTimeout(c.env.ctx, engineBound)
+	defer cancel()
+	return c.engine.api.ContainerKill(ctx, m.broker, name)
+}
+
+// gone waits until a broker's process is gone, and records that.
+func (c *Cluster) gone(m *machine, bound time.Duration, how string) error {
+	deadline := time.Now().Add(bound)
+	for {
+		state, err := c.state(m)
+		switch {
+		case err != nil:
+			return err
+		case state == world.ProcessGone:
+			c.down(m, how)
+			return nil
+		case time.Now().After(deadline):
+			return fmt.Errorf("it is still %s after %v", state, bound)
+		}
+		if err := c.pause(lookEvery); err != nil {
+			return err
+		}
+	}
+}
+
+// listens waits until a broker that was started accepts connections; before is when it had been started the time before.
+func (c *Cluster) listens(m *machine, before string) error {
+	deadline := time.Now().Add(startBound)
+	for {
+		tcp, err := net.DialTimeout("tcp4", m.kafka, stateBound)
+		if err == nil {
+			return tcp.Close()
+		}
+		info, inspectErr := c.inspect(m.broker)
+		switch {
+		case inspectErr != nil:
+			return inspectErr
+		case !info.State.Running && info.State.StartedAt != before:
+			return errors.Join(fmt.Errorf("broker %d exited with code %d while it started", m.id, info.State.ExitCode), c.lastWords(m.broker))
+		case time.Now().After(deadline):
+			return fmt.Errorf("broker %d does not listen after %v: %w", m.id, startBound, err)
+		}
+		if err := c.pause(lookEvery); err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits; the error is that the run is over.
+func (c *Cluster) pause(d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-c.env.ctx.Done():
+		return context.Cause(c.env.ctx)
+	}
+}
+
+// state looks at a broker's process: what the engine says of the container, and what the kernel says of the process.
+func (c *Cluster) state(m *machine) (world.ProcessState, error) {
+	info, err := c.inspect(m.broker)
+	switch {
+	case err != nil:
+		return "", err
+	case !info.State.Running:
+		return world.ProcessGone, nil
+	case info.State.Paused:
+		return world.ProcessPaused, nil
+	}
+	fields, err := processStat(info.State.Pid)
+	if err != nil {
+		// It ended between the two looks, or this process cannot see the engine's processes.
+		if again, inspectErr := c.inspect(m.broker); inspectErr == nil && !again.State.Running {
+			return world.ProcessGone, nil
+		}
+		return "", fmt.Errorf("process %d: %w", info.State.Pid, err)
+	}
+	switch fields[0] {
+	case "T", "t":
+		return world.ProcessPaused, nil
+	case "Z", "X":
+		return world.ProcessGone, nil
+	default:
+		return world.ProcessRunning, nil
+	}
+}
+
+// ProbeProcess looks at a broker's process.
+func (c *Cluster) ProbeProcess(b history.BrokerID) world.ProcessState {
+	m, err := c.machine(b)
+	if err != nil {
+		return world.ProcessGone
+	}
+	state, err := c.state(m)
+	if err != nil {
+		c.opt.Say(fmt.Sprintf("probing the process of broker %d: %v", b, err))
+		return world.ProcessGone
+	}
+	return state
+}
+
+// ProbeServing asks a broker for ApiVersions over a connection of its own.
+func (c *Cluster) ProbeServing(b history.BrokerID, timeout time.Duration) bool {
+	deadline := time.Now().Add(timeout)
+	conn, err := c.Dial("probe", b, timeout)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	const correlation = 1
+	frame := binary.BigEndian.AppendUint16(nil, uint16(kmsg.ApiVersions))
+	frame = binary.BigEndian.AppendUint16(frame, 0) // version
+	frame = binary.BigEndian.AppendUint32(frame, correlation)
+	frame = binary.BigEndian.AppendUint16(frame, 0xffff) // no client id
+	if conn.Send(frame) != nil {
+		return false
+	}
+	answer, err := conn.Receive(time.Until(deadline))
+	if err != nil || len(answer) < 4 || binary.BigEndian.Uint32(answer) != correlation {
+		return false
+	}
+	resp := kmsg.NewPtrApiVersionsResponse()
+	return resp.ReadFrom(answer[4:]) == nil && resp.ErrorCode == 0
+}

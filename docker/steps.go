@@ -1,0 +1,112 @@
+package docker
+
+import (
+	"fmt"
+	"time"
+
+	"tidemark/broker/server/debug"
+	"tidemark/history"
+	"tidemark/world"
+)
+
+// stepsEvery is how often each broker is asked for new protocol steps: they are recorded so much after they happened.
+const stepsEvery = 20 * time.Millisecond
+
+// lateness is from when on a step says when it really happened: its broker could not be asked before.
+const lateness = 100 * time.Millisecond
+
+// stepReader is how far a broker's protocol steps have been read. The recording lock guards it.
+type stepReader struct {
+	incarnation int
+	started     int64 // of the incarnation, on its machine's clock
+	next        int64
+	isDown      bool // recorded as down
+}
+
+// follow records a broker's protocol steps until the run ends.
+func (c *Cluster) follow(m *machine) {
+	for {
+		if err := c.readSteps(m); err != nil {
+			if state, err := c.state(m); err == nil && state == world.ProcessGone {
+				c.down(m, "exited")
+			}
+		}
+		c.env.Sleep(stepsEvery)
+	}
+}
+
+// readSteps asks a broker for what is new.
+func (c *Cluster) readSteps(m *machine) error {
+	c.recording.Lock()
+	from := m.steps.next
+	c.recording.Unlock()
+	var got debug.Steps
+	if err := c.ask(m, fmt.Sprintf("/steps?from=%d", from), &got); err != nil {
+		return err
+	}
+	now, wall := c.env.Now(), time.Now()
+	c.recording.Lock()
+	defer c.recording.Unlock()
+	r := &m.steps
+	if got.Started != r.started { // another incarnation: its numbers begin anew
+		r.incarnation++
+		r.started, r.next, r.isDown = got.Started, 0, false
+		c.step(m, history.StepStart, fmt.Sprintf("incarnation %d", r.incarnation))
+		if from != 0 {
+			return nil
+		}
+	}
+	if got.Lost > 0 {
+		c.opt.Say(fmt.Sprintf("broker %d has forgotten %d protocol steps before they were read", m.id, got.Lost))
+	}
+	for i := range got.Steps {
+		s := &got.Steps[i]
+		c.recordStep(m, s, now-wall.Sub(time.Unix(0, s.Time)))
+	}
+	r.next = got.Next
+	return nil
+}
+
+// recordStep records one protocol step that happened at a time of the run's clock. A committed ISR change is told by every member of
+// the quorum: the first counts.
+func (c *Cluster) recordStep(m *machine, s *debug.Step, at time.Duration) {
+	p := history.Partition{Topic: s.Topic, Index: s.Partition}
+	detail := s.Detail
+	if s.Kind == debug.ISRStep {
+		if last, ok := c.isr[p]; ok && s.PartitionEpoch <= last {
+			return
+		}
+		c.isr[p] = s.PartitionEpoch
+		if s.Unclean {
+			detail += ", unclean election"
+		}
+	}
+	if now := c.env.Now(); now-at >= lateness {
+		if detail != "" {
+			detail += ", "
+		}
+		detail += fmt.Sprintf("happened at %.3fs", at.Seconds())
+	}
+	c.opt.Record(history.Step{
+		Kind: history.StepKind(s.Kind), Broker: m.id, Partition: p, Epoch: history.Epoch(s.Epoch), Peer: history.BrokerID(s.Peer),
+		From: history.Offset(s.From), To: history.Offset(s.To), ISR: brokersOf(s.ISR), Detail: detail,
+	})
+}
+
+// down records, once, that a broker is down.
+func (c *Cluster) down(m *machine, how string) {
+	c.recording.Lock()
+	defer c.recording.Unlock()
+	if !m.steps.isDown {
+		m.steps.isDown = true
+		c.step(m, history.StepDown, how)
+	}
+}
+
+// step records a step of the whole broker. The recording lock is held.
+func (c *Cluster) step(m *machine, kind history.StepKind, detail string) {
+	c.opt.Record(history.Step{
+		Kind: kind, Broker: m.id, Epoch: -1, Peer: history.NoBroker,
+		From: history.UnknownOffset, To: history.UnknownOffset, Detail: detail,
+	})
+}

@@ -1,0 +1,152 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/image"
+	"github.com/docker/docker/api/types/network"
+	"github.com/docker/docker/api/types/volume"
+)
+
+// thing is a container, network or volume of a run.
+type thing struct {
+	kind  string
+	name  string
+	owner owner
+}
+
+func (t thing) String() string { return t.kind + " " + t.name }
+
+// The kinds, in the order in which they can be removed.
+const (
+	aContainer = "container"
+	aNetwork   = "network"
+	aVolume    = "volume"
+)
+
+// things lists everything of every run, or of one, in the order in which it can be removed.
+func (e *Engine) things(ctx context.Context, run string) ([]thing, error) {
+	label := labelRun
+	if run != "" {
+		label += "=" + run
+	}
+	by := filters.NewArgs(filters.Arg("label", label))
+	var found []thing
+	containers, err := e.api.ContainerList(ctx, container.ListOptions{All: true, Filters: by})
+	if err != nil {
+		return nil, fmt.Errorf("list containers: %w", err)
+	}
+	for _, c := range containers {
+		name := c.ID[:min(12, len(c.ID))]
+		if len(c.Names) > 0 {
+			name = strings.TrimPrefix(c.Names[0], "/")
+		}
+		found = append(found, thing{aContainer, name, ownerOf(c.Labels)})
+	}
+	networks, err := e.api.NetworkList(ctx, network.ListOptions{Filters: by})
+	if err != nil {
+		return nil, fmt.Errorf("list networks: %w", err)
+	}
+	for _, n := range networks {
+		found = append(found, thing{aNetwork, n.Name, ownerOf(n.Labels)})
+	}
+	volumes, err := e.api.VolumeList(ctx, volume.ListOptions{Filters: by})
+	if err != nil {
+		return nil, fmt.Errorf("list volumes: %w", err)
+	}
+	for _, v := range volumes.Volumes {
+		found = append(found, thing{aVolume, v.Name, ownerOf(v.Labels)})
+	}
+	return found, nil
+}
+
+// Leftovers lists, in words, what runs left whose harness is gone. Clusters that were kept on purpose are among them if kept is true.
+func (e *Engine) Leftovers(ctx context.Context, kept bool) ([]string, error) {
+	found, err := e.leftovers(ctx, kept)
+	return words(found), err
+}
+
+func (e *Engine) leftovers(ctx context.Context, kept bool) ([]thing, error) {
+	found, err := e.things(ctx, "")
+	return slices.DeleteFunc(found, func(t thing) bool { return t.owner.alive() || t.owner.keep && !kept }), err
+}
+
+// Cleanup removes what Leftovers lists, and returns it.
+func (e *Engine) Cleanup(ctx context.Context, kept bool) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, cleanupBound)
+	defer cancel()
+	found, err := e.leftovers(ctx, kept)
+	if err != nil {
+		return nil, err
+	}
+	return words(found), e.remove(ctx, found)
+}
+
+// CleanupImages removes the images of other builds, and returns their names. One that a container still needs stays.
+func (e *Engine) CleanupImages(ctx context.Context) ([]string, error) {
+	list, err := e.api.ImageList(ctx, image.ListOptions{Filters: filters.NewArgs(filters.Arg("label", labelImage))})
+	if err != nil {
+		return nil, fmt.Errorf("list images: %w", err)
+	}
+	var removed []string
+	for _, i := range list {
+		_, err := e.api.ImageRemove(ctx, i.ID, image.RemoveOptions{PruneChildren: true, Force: len(i.RepoTags) > 1})
+		switch {
+		case err == nil:
+			removed = append(removed, "image "+strings.Join(append(i.RepoTags, i.ID)[:1], ""))
+		case !errdefs.IsConflict(err) && !errdefs.IsNotFound(err):
+			return removed, fmt.Errorf("remove image %s: %w", i.ID, err)
+		}
+	}
+	return removed, nil
+}
+
+func words(found []thing) []string {
+	out := make([]string, len(found))
+	for i, t := range found {
+		out[i] = t.String()
+	}
+	return out
+}
+
+// remove removes containers, then networks, then volumes; what is gone already is no error.
+func (e *Engine) remove(ctx context.Context, found []thing) error {
+	var errs []error
+	for _, kind := range []string{aContainer, aNetwork, aVolume} {
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		for _, t := range found {
+			if t.kind != kind {
+				continue
+			}
+			all.Go(func() {
+				if err := e.removeOne(ctx, t); err != nil && !errdefs.IsNotFound(err) {
+					mu.Lock()
+					defer mu.Unlock()
+					errs = append(errs, fmt.Errorf("remove %s: %w", t, err))
+				}
+			})
+		}
+		all.Wait()
+	}
+	return errors.Join(errs...)
+}
+
+func (e *Engine) removeOne(ctx context.Context, t thing) error {
+	switch t.kind {
+	case aContainer:
+		return e.api.ContainerRemove(ctx, t.name, container.RemoveOptions{Force: true, RemoveVolumes: true})
+	case aNetwork:
+		return e.api.NetworkRemove(ctx, t.name)
+	default:
+		return e.api.VolumeRemove(ctx, t.name, true)
+	}
+}

@@ -1,0 +1,67 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tidemark/checker"
+	"tidemark/docker"
+	"tidemark/history"
+	"tidemark/results"
+)
+
+// Look says what to keep or show of a run in containers besides its result.
+type Look struct {
+	Binary string // path of the static binary that the containers run; "" is this program
+	Keep   bool   // leave the cluster for a look inside
+	// Progress, if set, is called now and then with the time that has passed and the writes acknowledged by then.
+	Progress func(now time.Duration, acked int64)
+	// Say is told what goes on, a line at a time.
+	Say func(line string)
+}
+
+// Contain carries out a run in containers and judges it; the journal is written to d as it goes. The error is the harness's own
+// trouble, a *docker.Missing where there is no engine, or ctx's end, never a finding. The containers are gone when it returns,
+// whatever happened, unless they are to be kept.
+func Contain(ctx context.Context, run history.Run, d results.Dir, look Look) (*Result, error) {
+	begun := time.Now()
+	configs, err := Configs(run)
+	if err != nil {
+		return nil, err
+	}
+	engine, err := docker.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer engine.Close() //nolint:errcheck // nothing is under way
+	journal, err := history.CreateJournal(d.HistoryPath())
+	if err != nil {
+		return nil, err
+	}
+	env := docker.NewEnv(ctx, run.Seed)
+	record := history.NewRecorder(env.Now, journal)
+	record.Reserve(expected(run))
+	err = inContainers(env, engine, record, run, docker.Options{
+		Configs: configs, Binary: look.Binary, Keep: look.Keep, Record: record.Step, Say: look.Say,
+	}, look.Progress)
+	if err = errors.Join(err, journal.Close()); err != nil {
+		return nil, fmt.Errorf("seed %d: %w", run.Seed, err)
+	}
+	res := &Result{Run: run, History: record.History(), Virtual: env.Now(), journaled: true}
+	res.Verdict = checker.Check(run, res.History, nil, checker.Options{PorcupineSteps: porcupineSteps})
+	res.Wall = time.Since(begun)
+	return res, nil
+}
+
+// inContainers runs the loop on a cluster of its own.
+func inContainers(env *docker.Env, engine *docker.Engine, record *history.Recorder, run history.Run, opt docker.Options, progress func(time.Duration, int64)) error {
+	cluster, err := docker.Start(env, engine, opt)
+	if err != nil {
+		return err
+	}
+	l := &loop{run: run, env: env, cluster: cluster, record: record, progress: progress}
+	err = env.Run(l.execute)
+	return errors.Join(err, cluster.Close())
+}
