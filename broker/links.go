@@ -23,7 +23,6 @@ type inflight struct {
 	key, version int16
 	deadline     time.Duration
 	client       *waiter // of a forwarded request: who is owed the answer
-	request      []byte  // of a forwarded request: its frame
 }
 
 // flightMax bounds what is forwarded on one link at a time.
@@ -68,7 +67,7 @@ func (n *Node) forward(now time.Duration, l Link, w waiter, h wire.Header, frame
 	wire.SetCorrelation(sent, true, correlation)
 	o.flight = append(o.flight, inflight{
 		correlation: correlation, key: h.Key, version: h.Version,
-		deadline: now + n.cfg.ControllerSocketTimeout, client: &w, request: frame,
+		deadline: now + n.cfg.ControllerSocketTimeout, client: &w,
 	})
 	n.out.Sends = append(n.out.Sends, Outbound{l, sent})
 }
@@ -147,7 +146,7 @@ func (n *Node) giveUp(now time.Duration, o *outbound) {
 	for _, f := range lost {
 		switch {
 		case f.client != nil:
-			n.answerUnforwarded(now, f)
+			n.hangUp(f.client.conn) // the controller may have done it or not: no answer says so, as an answer of our own would not
 		case f.key == int16(kmsg.Fetch):
 			n.replicas.FetchFailed(now, o.link.Peer)
 		case f.key == int16(kmsg.AlterPartition):
@@ -156,17 +155,6 @@ func (n *Node) giveUp(now time.Duration, o *outbound) {
 			n.life.lost(now)
 		}
 	}
-}
-
-// answerUnforwarded lets this node's own controller answer, which is not the active one and says so; if it became the active one
-// meanwhile, the client asks again.
-func (n *Node) answerUnforwarded(now time.Duration, f inflight) {
-	_, req, _, err := wire.ParseRequest(f.request)
-	if err != nil || n.ctl.IsActive() {
-		n.hangUp(f.client.conn)
-		return
-	}
-	n.ctl.Handle(now, req, controller.Token(n.wait(*f.client)))
 }
 
 // followController drops what is under way to a node that is not the active controller any more: nothing there can answer it.

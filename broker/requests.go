@@ -92,7 +92,7 @@ func (n *Node) toController(now time.Duration, w waiter, h wire.Header, req kmsg
 		n.ctl.Handle(now, req, controller.Token(n.wait(w)))
 		return
 	}
-	n.forward(now, Link{active, ForForward}, w, h, slices.Clone(frame))
+	n.forward(now, Link{active, ForForward}, w, h, frame)
 }
 
 // answer gives the response behind a token to whoever waits for it; a nil one says that there is none (acks=0). With hangUp the
