@@ -28,6 +28,7 @@ type Cluster struct {
 	owner    owner
 	image    string
 	network  string
+	direct   bool       // this machine reaches the containers at their own addresses
 	machines []*machine // ascending by id
 	http     *http.Client
 	probed   counter
@@ -40,15 +41,16 @@ var _ world.Cluster = (*Cluster)(nil)
 
 // machine is one broker and its sidecar.
 type machine struct {
-	id      history.BrokerID
-	cfg     config.Config
-	sidecar string // names of the containers
-	broker  string
-	address string // on the private network
-	kafka   string // where this process dials, host:port
-	debug   string // base of the debug endpoint
-	agent   agent.Client
-	steps   stepReader
+	id        history.BrokerID
+	cfg       config.Config
+	sidecar   string // names of the containers
+	broker    string
+	address   string // on the private network
+	kafka     string // where this process dials, host:port
+	published string // where the engine publishes the same port on 127.0.0.1
+	debug     string // base of the debug endpoint
+	agent     agent.Client
+	steps     stepReader
 
 	acting sync.Mutex // one act on the broker's process at a time
 
@@ -208,7 +210,7 @@ func (c *Cluster) takeDown() error {
 func (c *Cluster) Addresses() string {
 	var out []string
 	for _, m := range c.machines {
-		out = append(out, fmt.Sprintf("broker %d at %s:%d (container %s)", m.id, m.address, kafkaPort, m.broker))
+		out = append(out, fmt.Sprintf("broker %d at %s:%d and %s (container %s)", m.id, m.address, kafkaPort, m.published, m.broker))
 	}
 	return strings.Join(out, ", ")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,11 +28,37 @@ func (c *Cluster) makeNetwork() error {
 	if err != nil {
 		return fmt.Errorf("network %s: %w", c.network, err)
 	}
-	return nil
+	c.direct, err = c.routed()
+	return err
 }
 
-// published lists the ports that are published on 127.0.0.1.
-var published = []int{kafkaPort, debugPort, agent.ControlPort}
+// routed reports whether this machine is on the cluster's network itself, as the machine of an engine is that runs as root: then
+// it reaches the containers at their own addresses, where a broker that is gone refuses connections at once. Otherwise the
+// engine's proxy stands between, at ports that it publishes.
+func (c *Cluster) routed() (bool, error) {
+	ctx, cancel := context.WithTimeout(c.env.ctx, engineBound)
+	defer cancel()
+	info, err := c.engine.api.NetworkInspect(ctx, c.network, network.InspectOptions{})
+	if err != nil {
+		return false, fmt.Errorf("network %s: %w", c.network, err)
+	}
+	here, err := net.InterfaceAddrs()
+	if err != nil {
+		return false, fmt.Errorf("this machine's addresses: %w", err)
+	}
+	return slices.ContainsFunc(here, func(a net.Addr) bool {
+		own, ok := a.(*net.IPNet)
+		return ok && slices.ContainsFunc(info.IPAM.Config, func(i network.IPAMConfig) bool { return i.Gateway == own.IP.String() })
+	}), nil
+}
+
+// published lists the ports that are published on 127.0.0.1: that of Kafka's clients, and where this process has no other way all.
+func (c *Cluster) published() []int {
+	if c.direct {
+		return []int{kafkaPort}
+	}
+	return []int{kafkaPort, debugPort, agent.ControlPort}
+}
 
 // startSidecar makes a broker's volumes and starts its sidecar, which has the address.
 func (c *Cluster) startSidecar(m *machine) error {
@@ -40,7 +67,7 @@ func (c *Cluster) startSidecar(m *machine) error {
 	}
 	data, _ := m.volumes()
 	ports, bindings := []string{}, nat.PortMap{}
-	for _, p := range published {
+	for _, p := range c.published() {
 		port := strconv.Itoa(p) + "/tcp"
 		ports = append(ports, port)
 		bindings[nat.Port(port)] = []nat.PortBinding{{HostIP: "127.0.0.1"}}
@@ -124,14 +151,12 @@ func (c *Cluster) inspect(name string) (container.InspectResponse, error) {
 	return c.engine.api.ContainerInspect(ctx, name)
 }
 
-// reach waits for every agent and learns how this process gets to the containers: at their own addresses where this machine routes
-// to them, else at the published ports.
+// reach waits for every agent and fills in how this process gets to the containers.
 func (c *Cluster) reach() error {
 	return c.each(func(m *machine) error {
-		direct := func(port int) (string, error) { return net.JoinHostPort(m.address, strconv.Itoa(port)), nil }
-		err := c.reachBy(m, 2*time.Second, direct)
-		if err != nil {
-			err = c.reachBy(m, startBound, func(port int) (string, error) { return c.publishedAt(m, port) })
+		err := c.find(m)
+		if err == nil {
+			err = c.answers(m)
 		}
 		if err != nil {
 			return errors.Join(fmt.Errorf("sidecar of broker %d does not answer: %w", m.id, err), c.lastWords(m.sidecar))
@@ -140,42 +165,48 @@ func (c *Cluster) reach() error {
 	})
 }
 
-func (c *Cluster) reachBy(m *machine, bound time.Duration, at func(port int) (string, error)) error {
-	control, err := at(agent.ControlPort)
+func (c *Cluster) find(m *machine) error {
+	info, err := c.inspect(m.sidecar)
 	if err != nil {
 		return err
 	}
-	debug, err := at(debugPort)
-	if err != nil {
-		return err
+	at := make(map[int]string)
+	for _, port := range []int{kafkaPort, debugPort, agent.ControlPort} {
+		at[port] = net.JoinHostPort(m.address, strconv.Itoa(port))
+		bound := info.NetworkSettings.Ports[nat.Port(strconv.Itoa(port)+"/tcp")]
+		if port == kafkaPort && len(bound) > 0 {
+			m.published = net.JoinHostPort(bound[0].HostIP, bound[0].HostPort)
+		}
+		if c.direct {
+			continue
+		}
+		if len(bound) == 0 {
+			return fmt.Errorf("port %d of container %s is not published", port, m.sidecar)
+		}
+		at[port] = net.JoinHostPort(bound[0].HostIP, bound[0].HostPort)
 	}
-	if m.kafka, err = at(kafkaPort); err != nil {
-		return err
-	}
-	m.debug, m.agent = "http://"+debug, agent.Client{Base: "http://" + control, HTTP: c.http}
-	deadline := time.Now().Add(bound)
+	m.kafka, m.debug = at[kafkaPort], "http://"+at[debugPort]
+	m.agent = agent.Client{Base: "http://" + at[agent.ControlPort], HTTP: c.http}
+	return nil
+}
+
+// answers waits until a machine's agent does.
+func (c *Cluster) answers(m *machine) error {
+	deadline := time.Now().Add(startBound)
 	for {
 		ctx, cancel := context.WithTimeout(c.env.ctx, stateBound)
 		err := m.agent.Health(ctx)
 		cancel()
-		if err == nil || time.Now().After(deadline) || c.env.ctx.Err() != nil {
+		if err == nil || time.Now().After(deadline) {
 			return err
 		}
-		time.Sleep(lookEvery)
+		if info, inspectErr := c.inspect(m.sidecar); inspectErr == nil && !info.State.Running {
+			return fmt.Errorf("it exited with code %d", info.State.ExitCode)
+		}
+		if err := c.pause(lookEvery); err != nil {
+			return err
+		}
 	}
-}
-
-// publishedAt is where the engine publishes one of a machine's ports.
-func (c *Cluster) publishedAt(m *machine, port int) (string, error) {
-	info, err := c.inspect(m.sidecar)
-	if err != nil {
-		return "", err
-	}
-	bound := info.NetworkSettings.Ports[nat.Port(strconv.Itoa(port)+"/tcp")]
-	if len(bound) == 0 {
-		return "", fmt.Errorf("port %d of container %s is not published", port, m.sidecar)
-	}
-	return net.JoinHostPort(bound[0].HostIP, bound[0].HostPort), nil
 }
 
 // lookEvery is the pause between two looks at something that comes up or goes down.

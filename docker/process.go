@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
@@ -16,7 +17,7 @@ import (
 )
 
 // act does something to a broker's process, which must be in a state for it; nothing else is done to it meanwhile.
-func (c *Cluster) act(what string, b history.BrokerID, want world.ProcessState, do func(*machine) error) error {
+func (c *Cluster) act(what string, b history.BrokerID, do func(*machine) error, want ...world.ProcessState) error {
 	m, err := c.machine(b)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -24,8 +25,8 @@ func (c *Cluster) act(what string, b history.BrokerID, want world.ProcessState, 
 	m.acting.Lock()
 	defer m.acting.Unlock()
 	state, err := c.state(m)
-	if err == nil && state != want && !(what == "kill" && state == world.ProcessPaused) {
-		err = fmt.Errorf("it is %s, expected %s", state, want)
+	if err == nil && !slices.Contains(want, state) {
+		err = fmt.Errorf("it is %s, expected %v", state, want)
 	}
 	if err == nil {
 		err = do(m)
@@ -38,37 +39,27 @@ func (c *Cluster) act(what string, b history.BrokerID, want world.ProcessState, 
 
 // Kill is kill -9 by the engine; it returns when the process is gone.
 func (c *Cluster) Kill(b history.BrokerID) error {
-	return c.act("kill", b, world.ProcessRunning, func(m *machine) error {
-		if err := c.signal(m, "KILL"); err != nil {
-			return err
-		}
-		return c.gone(m, startBound, "killed")
-	})
+	return c.act("kill", b, func(m *machine) error { return c.end(m, "KILL", "killed", startBound) }, world.ProcessRunning, world.ProcessPaused)
 }
 
 // Stop is SIGTERM, which a broker answers with a controlled shutdown.
 func (c *Cluster) Stop(b history.BrokerID, timeout time.Duration) error {
-	return c.act("stop", b, world.ProcessRunning, func(m *machine) error {
-		if err := c.signal(m, "TERM"); err != nil {
-			return err
-		}
-		return c.gone(m, timeout, "stopped")
-	})
+	return c.act("stop", b, func(m *machine) error { return c.end(m, "TERM", "stopped", timeout) }, world.ProcessRunning)
 }
 
 // Pause is SIGSTOP.
 func (c *Cluster) Pause(b history.BrokerID) error {
-	return c.act("pause", b, world.ProcessRunning, func(m *machine) error { return c.signal(m, "STOP") })
+	return c.act("pause", b, func(m *machine) error { return c.signal(m, "STOP") }, world.ProcessRunning)
 }
 
 // Resume is SIGCONT.
 func (c *Cluster) Resume(b history.BrokerID) error {
-	return c.act("resume", b, world.ProcessPaused, func(m *machine) error { return c.signal(m, "CONT") })
+	return c.act("resume", b, func(m *machine) error { return c.signal(m, "CONT") }, world.ProcessPaused)
 }
 
 // Start starts a broker again on the volumes that it left, and returns when it listens.
 func (c *Cluster) Start(b history.BrokerID) error {
-	return c.act("start", b, world.ProcessGone, func(m *machine) error {
+	return c.act("start", b, func(m *machine) error {
 		before, err := c.inspect(m.broker)
 		if err != nil {
 			return err
@@ -79,7 +70,7 @@ func (c *Cluster) Start(b history.BrokerID) error {
 			return err
 		}
 		return c.listens(m, before.State.StartedAt)
-	})
+	}, world.ProcessGone)
 }
 
 func (c *Cluster) signal(m *machine, name string) error {
@@ -88,8 +79,12 @@ func (c *Cluster) signal(m *machine, name string) error {
 	return c.engine.api.ContainerKill(ctx, m.broker, name)
 }
 
-// gone waits until a broker's process is gone, and records that.
-func (c *Cluster) gone(m *machine, bound time.Duration, how string) error {
+// end sends the signal that ends a broker's process, waits until it is gone, and records that.
+func (c *Cluster) end(m *machine, signal, how string, bound time.Duration) error {
+	c.expect(m, how)
+	if err := c.signal(m, signal); err != nil {
+		return err
+	}
 	deadline := time.Now().Add(bound)
 	for {
 		state, err := c.state(m)
@@ -97,7 +92,7 @@ func (c *Cluster) gone(m *machine, bound time.Duration, how string) error {
 		case err != nil:
 			return err
 		case state == world.ProcessGone:
-			c.down(m, how)
+			c.down(m)
 			return nil
 		case time.Now().After(deadline):
 			return fmt.Errorf("it is still %s after %v", state, bound)

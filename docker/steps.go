@@ -20,7 +20,8 @@ type stepReader struct {
 	incarnation int
 	started     int64 // of the incarnation, on its machine's clock
 	next        int64
-	isDown      bool // recorded as down
+	isDown      bool   // recorded as down
+	ending      string // what is being done to end it, "" if nothing is
 }
 
 // follow records a broker's protocol steps until the run ends.
@@ -28,7 +29,7 @@ func (c *Cluster) follow(m *machine) {
 	for {
 		if err := c.readSteps(m); err != nil {
 			if state, err := c.state(m); err == nil && state == world.ProcessGone {
-				c.down(m, "exited")
+				c.down(m)
 			}
 		}
 		c.env.Sleep(stepsEvery)
@@ -50,7 +51,7 @@ func (c *Cluster) readSteps(m *machine) error {
 	r := &m.steps
 	if got.Started != r.started { // another incarnation: its numbers begin anew
 		r.incarnation++
-		r.started, r.next, r.isDown = got.Started, 0, false
+		r.started, r.next, r.isDown, r.ending = got.Started, 0, false, ""
 		c.step(m, history.StepStart, fmt.Sprintf("incarnation %d", r.incarnation))
 		if from != 0 {
 			return nil
@@ -93,14 +94,26 @@ func (c *Cluster) recordStep(m *machine, s *debug.Step, at time.Duration) {
 	})
 }
 
-// down records, once, that a broker is down.
-func (c *Cluster) down(m *machine, how string) {
+// expect says what is about to end a broker.
+func (c *Cluster) expect(m *machine, how string) {
 	c.recording.Lock()
 	defer c.recording.Unlock()
-	if !m.steps.isDown {
-		m.steps.isDown = true
-		c.step(m, history.StepDown, how)
+	m.steps.ending = how
+}
+
+// down records, once, that a broker is down, whoever notices first.
+func (c *Cluster) down(m *machine) {
+	c.recording.Lock()
+	defer c.recording.Unlock()
+	if m.steps.isDown {
+		return
 	}
+	m.steps.isDown = true
+	how := m.steps.ending
+	if how == "" {
+		how = "exited by itself"
+	}
+	c.step(m, history.StepDown, how)
 }
 
 // step records a step of the whole broker. The recording lock is held.
