@@ -45,10 +45,12 @@ func (m *Manager) Fetch(now time.Duration, req *kmsg.FetchRequest, tok Token) {
 	if op.follower != kafka.NoBroker {
 		m.creditAll(now, &op)
 	}
-	resp, got := m.read(&op)
-	if req.MaxWaitMillis <= 0 || got.urgent || got.bytes >= op.minBytes || len(op.targets) == 0 || m.purgatory.full() || m.stopping {
-		m.reply(tok, resp)
-		return
+	mayWait := req.MaxWaitMillis > 0 && len(op.targets) > 0 && !m.purgatory.full() && !m.stopping
+	if !mayWait || !m.nothingYet(&op) {
+		if resp, got := m.read(&op); !mayWait || got.urgent || got.bytes >= op.minBytes {
+			m.reply(tok, resp)
+			return
+		}
 	}
 	d := &delayedFetch{op: op}
 	d.tok, d.deadline, d.fetch = tok, now+millis(req.MaxWaitMillis), d
@@ -155,6 +157,25 @@ func (m *Manager) creditAll(now time.Duration, op *fetchOp) {
 	}
 }
 
+// nothingYet reports whether there is nothing at all to tell a fetch that would wait for something: the usual case, in which no
+// response needs to be made.
+func (m *Manager) nothingYet(op *fetchOp) bool {
+	if op.minBytes < 1 {
+		return false
+	}
+	follower := op.follower != kafka.NoBroker
+	for i := range op.targets {
+		t := &op.targets[i]
+		if a := m.admit(op, t); a.code != kafka.None || a.diverging {
+			return false
+		}
+		if t.offset < consumerBound(follower, t.p.hw, t.p.log.End()) || follower && t.p.remote(op.follower).hwSent < t.p.hw {
+			return false
+		}
+	}
+	return true
+}
+
 // reading says what a read found: urgent, that it must be answered now.
 type reading struct {
 	bytes  int
@@ -180,9 +201,12 @@ func (m *Manager) read(op *fetchOp) (*kmsg.FetchResponse, reading) {
 	return resp, got
 }
 
+// noRecords is what a partition without any is answered with: librdkafka takes null for a broken response.
+var noRecords = []byte{}
+
 func (m *Manager) readPartition(op *fetchOp, t *fetchTarget, out *kmsg.FetchResponseTopicPartition, got *reading) {
 	out.Default()
-	out.Partition, out.HighWatermark = t.index, -1
+	out.Partition, out.HighWatermark, out.RecordBatches = t.index, -1, noRecords
 	a := m.admit(op, t)
 	if t.p != nil && (a.code == kafka.None || a.code == kafka.OffsetOutOfRange) {
 		out.HighWatermark, out.LastStableOffset, out.LogStartOffset = int64(t.p.hw), int64(t.p.hw), int64(t.p.log.Start())

@@ -64,8 +64,9 @@ func (s *Server) read(c *conn) {
 	asked := false
 	for {
 		size, err := readSize(in, s.cfg.SocketRequestMaxBytes)
-		if err != nil && !errors.Is(err, io.EOF) {
-			if !errors.Is(err, net.ErrClosed) {
+		if err != nil && !endOfStream(err) {
+			var lost *net.OpError
+			if !errors.As(err, &lost) {
 				s.metrics.badFrames.Add(1)
 			}
 			return
@@ -94,6 +95,9 @@ func (s *Server) read(c *conn) {
 		}
 	}
 }
+
+// endOfStream reports whether a client closed its side, be it inside a frame.
+func endOfStream(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
 
 // readRequest reads a frame of that size, within the bounds of time and of the bytes that requests may take: those that it took are
 // to be given back.
