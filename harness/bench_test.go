@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 // BenchmarkSimulatedMinute runs the standard minute (100 operations a second, standard generator, invariants on, judged) from seed
 // after seed. sim:wall is simulated seconds a second of one core; an event is a delivered message, a fired timer or a flush step.
 func BenchmarkSimulatedMinute(b *testing.B) {
+	defer debug.SetGCPercent(debug.SetGCPercent(1000)) // as the program does
 	var virtual time.Duration
 	var events uint64
 	for n := 0; b.Loop(); n++ {

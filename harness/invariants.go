@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"slices"
 	"time"
 
 	"tidemark/broker"
@@ -14,37 +15,46 @@ import (
 // watcher feeds the checker's invariants after every event of a simulated run: it looks at the one broker that the event touched, and
 // there only at what changed.
 type watcher struct {
-	inv      *checker.Invariants
-	node     func(history.BrokerID) *broker.Node
-	minISR   int
-	index    int64 // of the newest metadata that any node has applied: what is known to be committed
-	versions map[replicaKey]uint64
-	running  map[history.BrokerID]*broker.Node
-	last     map[replicaKey]checker.ReplicaView
-	order    map[history.BrokerID][]history.Partition // of each broker, in the order first seen
+	inv     *checker.Invariants
+	node    func(history.BrokerID) *broker.Node
+	minISR  int
+	index   int64 // of the newest metadata that any node has applied: what is known to be committed
+	brokers []watched
 }
 
-type replicaKey struct {
-	broker    history.BrokerID
+// watched is one broker as it was last looked at.
+type watched struct {
+	id       history.BrokerID
+	node     *broker.Node // nil while it is down
+	replicas []*watchedReplica
+}
+
+// watchedReplica is one replica of one incarnation as it was last looked at.
+type watchedReplica struct {
+	replica   *replica.Partition
 	partition history.Partition
+	version   uint64
+	view      checker.ReplicaView
 }
 
-func newWatcher(inv *checker.Invariants, minISR int) *watcher {
-	return &watcher{
-		inv: inv, minISR: minISR, versions: map[replicaKey]uint64{}, running: map[history.BrokerID]*broker.Node{},
-		last: map[replicaKey]checker.ReplicaView{}, order: map[history.BrokerID][]history.Partition{},
+func newWatcher(inv *checker.Invariants, ids []history.BrokerID, minISR int) *watcher {
+	w := &watcher{inv: inv, minISR: minISR}
+	for _, id := range ids {
+		w.brokers = append(w.brokers, watched{id: id})
 	}
+	return w
 }
 
 // afterEvent looks at the broker that an event touched.
-func (w *watcher) afterEvent(now time.Duration, b history.BrokerID) {
-	if b == history.NoBroker {
+func (w *watcher) afterEvent(now time.Duration, id history.BrokerID) {
+	i := slices.IndexFunc(w.brokers, func(b watched) bool { return b.id == id })
+	if i < 0 {
 		return
 	}
-	n := w.node(b)
-	if n != w.running[b] {
+	b, n := &w.brokers[i], w.node(id)
+	if n != b.node {
 		w.incarnationEnded(now, b)
-		w.running[b] = n
+		b.node = n
 	}
 	if n == nil {
 		return
@@ -53,43 +63,56 @@ func (w *watcher) afterEvent(now time.Duration, b history.BrokerID) {
 		w.index = img.Index
 		w.metadata(now, n)
 	}
-	n.EachReplica(func(p *replica.Partition) { w.replica(now, b, n, p) })
+	at := 0
+	n.EachReplica(func(p *replica.Partition) {
+		if at == len(b.replicas) || b.replicas[at].replica != p {
+			b.add(at, p)
+		}
+		w.look(now, n, b.replicas[at])
+		at++
+	})
 }
 
 // incarnationEnded tells that a broker's replicas are down.
-func (w *watcher) incarnationEnded(now time.Duration, b history.BrokerID) {
-	for _, p := range w.order[b] {
-		key := replicaKey{b, p}
-		view := w.last[key]
-		view.Running, view.Leads, view.Entry = false, false, nil
-		w.last[key] = view
-		w.versions[key] = 0
-		w.inv.Replica(now, p, view)
+func (w *watcher) incarnationEnded(now time.Duration, b *watched) {
+	for _, r := range b.replicas {
+		r.view.Running, r.view.Leads, r.view.Entry = false, false, nil
+		w.inv.Replica(now, r.partition, r.view)
 	}
+	b.replicas = nil
 }
 
-func (w *watcher) replica(now time.Duration, b history.BrokerID, n *broker.Node, p *replica.Partition) {
+// add takes a replica that is new, or that stands in the place of another, into the list.
+func (b *watched) add(at int, p *replica.Partition) {
 	name := p.Name()
-	key := replicaKey{b, history.Partition{Topic: name.Topic, Index: name.Index}}
-	seen, known := w.versions[key]
-	if known && seen == p.Version()+1 {
+	r := &watchedReplica{replica: p, partition: history.Partition{Topic: name.Topic, Index: name.Index}, version: p.Version() - 1}
+	r.view.Broker, r.view.Running = b.id, true
+	r.view.Entry = func(at history.Offset) (checker.Entry, bool) { return entry(p.Log(), at) }
+	b.replicas = slices.DeleteFunc(b.replicas, func(o *watchedReplica) bool { return o.partition == r.partition })
+	b.replicas = slices.Insert(b.replicas, min(at, len(b.replicas)), r)
+}
+
+// look tells a replica's state if it changed.
+func (w *watcher) look(now time.Duration, n *broker.Node, r *watchedReplica) {
+	p, view := r.replica, &r.view
+	if r.version == p.Version() && view.Incarnation == int64(n.BrokerEpoch()) {
 		return
 	}
-	if !known {
-		w.order[b] = append(w.order[b], key.partition)
-	}
-	w.versions[key] = p.Version() + 1
+	r.version = p.Version()
 	l := p.Log()
-	view := w.last[key]
-	view.Broker, view.Incarnation, view.Running = b, int64(n.BrokerEpoch()), true
+	view.Incarnation = int64(n.BrokerEpoch())
 	view.Leads, view.Epoch, view.EpochStart = p.Leads(), history.Epoch(p.Epoch()), history.Offset(p.EpochStart())
 	view.Start, view.LEO, view.HW = history.Offset(l.Start()), history.Offset(l.End()), history.Offset(p.HW())
-	view.ISR, view.Maximal = brokers(view.ISR[:0], p.ISR()), brokers(view.Maximal[:0], p.MaximalISR())
-	if view.Entry == nil {
-		view.Entry = func(at history.Offset) (checker.Entry, bool) { return entry(p.Log(), at) }
+	view.ISR, view.Maximal = follow(view.ISR, p.ISR()), follow(view.Maximal, p.MaximalISR())
+	w.inv.Replica(now, r.partition, *view)
+}
+
+// follow is now as the checker has it: what was if they are the same, else a slice of its own.
+func follow(was []history.BrokerID, now []kafka.BrokerID) []history.BrokerID {
+	if slices.EqualFunc(was, now, func(a history.BrokerID, b kafka.BrokerID) bool { return int32(a) == int32(b) }) {
+		return was
 	}
-	w.last[key] = view
-	w.inv.Replica(now, key.partition, view)
+	return brokers(nil, now)
 }
 
 // entry is the batch that holds an offset, as two replicas compare it.

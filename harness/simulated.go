@@ -48,7 +48,7 @@ func Simulate(ctx context.Context, run history.Run, watch Watch) (*Result, error
 	}
 	contract := checker.ContractOf(run)
 	inv := checker.NewInvariants(contract)
-	eye := newWatcher(inv, run.MinISR)
+	eye := newWatcher(inv, BrokerIDs(run), run.MinISR)
 	var record *history.Recorder
 	res := &Result{Run: run}
 	opt := sim.Options{

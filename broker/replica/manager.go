@@ -100,8 +100,9 @@ type Manager struct {
 	hwMoved                bool // since the last checkpoint
 	recoveryMoved          bool
 
-	now time.Duration // of the last input
-	out Output
+	now   time.Duration // of the last input
+	out   Output
+	spare Output // whose slices the next output may use
 }
 
 // SetBrokerEpoch tells the epoch of this incarnation's registration; before it nothing is fetched.
@@ -149,15 +150,18 @@ func (m *Manager) Deadline() time.Duration {
 	return at
 }
 
-// Ready returns what the manager wants done and forgets it.
+// Ready returns what the manager wants done and forgets it. The slices are the caller's until the next call of Ready.
 func (m *Manager) Ready() Output {
 	if !m.stopping && m.out.Fatal == nil {
 		m.maybeServe()
 		m.sendFetches()
 		m.sendAlterPartition()
 	}
-	out := m.out
-	m.out = Output{}
+	out, again := m.out, m.spare
+	m.out = Output{
+		Fetches: again.Fetches[:0], Replies: again.Replies[:0], Flushes: again.Flushes[:0], Steps: again.Steps[:0],
+	}
+	m.spare = out
 	return out
 }
 
