@@ -199,12 +199,27 @@ func (c *Cluster) Close() error {
 	return c.takeDown()
 }
 
+// takeDown removes everything of the run. It looks again after that: what was being made when the run was interrupted may have come
+// about since.
 func (c *Cluster) takeDown() error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.env.ctx), cleanupBound)
 	defer cancel()
-	found, err := c.engine.things(ctx, c.owner.run)
-	return errors.Join(err, c.engine.remove(ctx, found))
+	var last error
+	for range takeDownMax {
+		found, err := c.engine.things(ctx, c.owner.run)
+		if err != nil {
+			return errors.Join(last, err)
+		}
+		if len(found) == 0 {
+			return nil
+		}
+		last = c.engine.remove(ctx, found)
+	}
+	return last
 }
+
+// takeDownMax is how often taking down is tried.
+const takeDownMax = 4
 
 // Addresses says where clients find the brokers.
 func (c *Cluster) Addresses() string {

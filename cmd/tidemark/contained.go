@@ -19,7 +19,7 @@ const worldAuto = "auto"
 func chooseWorld(c *cobra.Command) string {
 	engine, err := docker.Connect(c.Context())
 	if err != nil {
-		fmt.Fprintf(c.ErrOrStderr(), "running the simulator, as there is %v\n", err)
+		fmt.Fprintf(c.ErrOrStderr(), "running the simulator: %v\n", err)
 		return harness.Simulated
 	}
 	_ = engine.Close() // the run connects anew

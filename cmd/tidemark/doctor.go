@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,7 +25,7 @@ func doctorCommand() *cobra.Command {
 					continue
 				}
 				lacking++
-				fmt.Fprintf(c.OutOrStdout(), "lacking  %s\n         rules out: %s\n         how to get it: %s\n", f.What, f.RulesOut, f.How)
+				fmt.Fprintf(c.OutOrStdout(), "lacking  %s\n         rules out: %s\n         how to get it: %s\n", f.What, f.RulesOut, strings.ReplaceAll(f.How, "\n", "\n        "))
 			}
 			if lacking > 0 {
 				return trouble(errors.New("something is lacking"))
