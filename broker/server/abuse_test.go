@@ -76,10 +76,11 @@ func TestIdleAndGarbageConnections(t *testing.T) {
 				}
 				if conn, err := net.Dial("tcp", address); err == nil {
 					_, _ = conn.Write(nonsense(rnd))
-					_ = conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+					_ = conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
 					_, _ = io.Copy(io.Discard, conn)
 					_ = conn.Close()
 				}
+				time.Sleep(100 * time.Millisecond) // each end costs the machine a port for a minute (TIME_WAIT)
 			}
 		})
 	}

@@ -97,23 +97,26 @@ func (s *Server) read(c *conn) {
 }
 
 // endOfStream reports whether a client closed its side, be it inside a frame.
-func endOfStream(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
+func endOfStream(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
 
 // readRequest reads a frame of that size, within the bounds of time and of the bytes that requests may take: those that it took are
-// to be given back.
+// to be given back. It takes the whole frame's bytes at once, as requests that each hold a part would wait for one another, but only
+// when more than a small frame's have arrived, as a claim costs its sender nothing.
 func (s *Server) readRequest(c *conn, in *bufio.Reader, buf []byte, size int) (frame []byte, taken int, err error) {
 	if in.Buffered() < size {
 		_ = c.net.SetReadDeadline(time.Now().Add(s.cfg.Shell.FrameTimeout))
 		defer func() { _ = c.net.SetReadDeadline(time.Time{}) }()
 	}
 	frame, err = readBody(in, buf, size, func(to int) error {
-		if to <= smallFrame {
+		if to <= smallFrame || taken > 0 {
 			return nil
 		}
-		if err := s.requests.take(to-taken, c.dead, s.cfg.Shell.FrameTimeout); err != nil {
+		if err := s.requests.take(size, c.dead, s.cfg.Shell.FrameTimeout); err != nil {
 			return err
 		}
-		taken = to
+		taken = size
 		return nil
 	})
 	return frame, taken, err

@@ -13,7 +13,7 @@ import (
 const (
 	readBuffer = 4096
 	keepAlive  = 15 * time.Second
-	growMin    = 64 << 10 // the room that a frame's claimed length alone is given
+	growMin    = smallFrame // the room that a frame's claimed length alone is given
 )
 
 // readSize reads a frame's length. io.EOF if the stream ends before it.
