@@ -6,6 +6,7 @@ import (
 
 	"tidemark/broker"
 	"tidemark/broker/disk"
+	"tidemark/broker/kafka"
 )
 
 // event is something that happened, for the node.
@@ -54,6 +55,7 @@ func (s *Server) loop() error {
 		if ended {
 			return err
 		}
+		s.tell()
 		timer.Reset(max(s.node.Deadline()-s.now(), 0))
 		select {
 		case e := <-s.events:
@@ -67,6 +69,18 @@ func (s *Server) loop() error {
 		if now := s.now(); s.node.Deadline() <= now {
 			s.node.Tick(now)
 		}
+	}
+}
+
+// tell logs what an operator waits for.
+func (s *Server) tell() {
+	if epoch := s.node.BrokerEpoch(); epoch != s.epoch {
+		s.epoch = epoch
+		s.log.Info("registered", "broker epoch", epoch)
+	}
+	if id, term := s.node.ActiveController(); id != s.controller && id != kafka.NoBroker {
+		s.controller = id
+		s.log.Info("follows the controller", "controller", id, "term", term)
 	}
 }
 

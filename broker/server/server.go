@@ -18,6 +18,7 @@ import (
 
 	"tidemark/broker"
 	"tidemark/broker/config"
+	"tidemark/broker/kafka"
 )
 
 // Server is one broker's process, or one of several in a process.
@@ -43,6 +44,9 @@ type Server struct {
 	steps    steps
 	metrics  metrics
 	working  sync.WaitGroup // every goroutine but the loop's own
+
+	epoch      kafka.BrokerEpoch // as last logged
+	controller kafka.BrokerID    // as last logged
 }
 
 // ErrClosed says that Close, and not the broker itself, ended it.
@@ -65,6 +69,7 @@ func Start(cfg config.Config, log *slog.Logger) (*Server, error) {
 		quit:   make(chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
 		requests: newBudget(cfg.Shell.QueuedMaxRequestBytes), links: map[broker.Link]*link{},
 		conns: newRegistry(cfg.Shell), steps: newSteps(cfg.Shell.DebugStepsMax), flusher: newFlusher(),
+		epoch: kafka.NoBrokerEpoch, controller: kafka.NoBroker,
 	}
 	if err := s.open(); err != nil {
 		return nil, errors.Join(err, s.release())
