@@ -6,23 +6,30 @@ GOLANGCI         := .tools/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
 
 # Rooms with goroutines, tested under the race detector. The others run in one thread by design (house_test.go holds
 # them to it), so their suites, which simulate hours, run without its tenfold cost.
-CONCURRENT := ^tidemark/(cmd|harness|history|results|broker/server)(/|$$)
+CONCURRENT := ^tidemark/(cmd|harness|history|results|docker|broker/server)(/|$$)
+
+# Tests of the container world as a whole, which need a container engine.
+LIVE       := ^tidemark/docker/live$$
 
 FUZZTIME ?= 1m
 COUNT    ?= 3
 
-.PHONY: run build test bench lint fuzz screenshot clean
+.PHONY: run build test test-docker bench lint fuzz screenshot clean
 
 run: build
-	bin/tidemark run --tour --rate 200
+	bin/tidemark run --world auto --tour --rate 200
 
 build:
 	CGO_ENABLED=0 go build -trimpath -o bin/tidemark ./cmd/tidemark
 
 test:
 	go vet ./...
-	go test -timeout 6m $$(go list ./... | grep -vE '$(CONCURRENT)')
-	go test -timeout 6m -race $$(go list ./... | grep -E '$(CONCURRENT)')
+	go test -timeout 6m $$(go list ./... | grep -vE '$(CONCURRENT)|$(LIVE)')
+	go test -timeout 6m -race $$(go list ./... | grep -E '$(CONCURRENT)' | grep -vE '$(LIVE)')
+
+# The container world with a real engine: skipped where none answers, unless TIDEMARK_DOCKER=1 or CI=true.
+test-docker:
+	go test -timeout 15m -count 1 ./docker/live
 
 bench:
 	go test -run '^$$' -bench . -benchmem -count $(COUNT) ./...

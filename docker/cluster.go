@@ -199,27 +199,17 @@ func (c *Cluster) Close() error {
 	return c.takeDown()
 }
 
-// takeDown removes everything of the run. It looks again after that: what was being made when the run was interrupted may have come
-// about since.
+// takeDown removes everything of the run, and what others have left since it started.
 func (c *Cluster) takeDown() error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.env.ctx), cleanupBound)
 	defer cancel()
-	var last error
-	for range takeDownMax {
-		found, err := c.engine.things(ctx, c.owner.run)
-		if err != nil {
-			return errors.Join(last, err)
-		}
-		if len(found) == 0 {
-			return nil
-		}
-		last = c.engine.remove(ctx, found)
+	_, err := c.engine.removeAll(ctx, func() ([]thing, error) { return c.engine.things(ctx, c.owner.run) })
+	removed, others := c.engine.Cleanup(ctx, false)
+	if len(removed) > 0 {
+		c.opt.Say("removed what another run left: " + strings.Join(removed, ", "))
 	}
-	return last
+	return errors.Join(err, others)
 }
-
-// takeDownMax is how often taking down is tried.
-const takeDownMax = 4
 
 // Addresses says where clients find the brokers.
 func (c *Cluster) Addresses() string {
@@ -228,6 +218,18 @@ func (c *Cluster) Addresses() string {
 		out = append(out, fmt.Sprintf("broker %d at %s:%d and %s (container %s)", m.id, m.address, kafkaPort, m.published, m.broker))
 	}
 	return strings.Join(out, ", ")
+}
+
+// Name names the cluster: its network, and the beginning of its containers' names.
+func (c *Cluster) Name() string { return c.network }
+
+// Published is where a broker's port is published on 127.0.0.1, for clients on this machine; "" if there is no such broker.
+func (c *Cluster) Published(b history.BrokerID) string {
+	m, err := c.machine(b)
+	if err != nil {
+		return ""
+	}
+	return m.published
 }
 
 // Brokers lists every broker, ascending.

@@ -35,6 +35,17 @@ func (c *Cluster) EndLoss(from, to history.BrokerID, share float64) error {
 	return c.rule("end the loss of packets", from, to, share, func(ctx context.Context, a agent.Client, r agent.Rule) error { return a.Remove(ctx, r) })
 }
 
+// Rules lists what is dropped on its way to a broker, with how much was.
+func (c *Cluster) Rules(at history.BrokerID) ([]agent.Counted, error) {
+	m, err := c.machine(at)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(c.env.ctx, engineBound)
+	defer cancel()
+	return m.agent.Rules(ctx)
+}
+
 func (c *Cluster) rule(what string, from, to history.BrokerID, loss float64, do func(context.Context, agent.Client, agent.Rule) error) error {
 	src, dst, err := c.ends(from, to)
 	if err != nil {

@@ -49,12 +49,12 @@ func (c *Cluster) Stop(b history.BrokerID, timeout time.Duration) error {
 
 // Pause is SIGSTOP.
 func (c *Cluster) Pause(b history.BrokerID) error {
-	return c.act("pause", b, func(m *machine) error { return c.signal(m, "STOP") }, world.ProcessRunning)
+	return c.act("pause", b, func(m *machine) error { return c.become(m, "STOP", world.ProcessPaused) }, world.ProcessRunning)
 }
 
 // Resume is SIGCONT.
 func (c *Cluster) Resume(b history.BrokerID) error {
-	return c.act("resume", b, func(m *machine) error { return c.signal(m, "CONT") }, world.ProcessPaused)
+	return c.act("resume", b, func(m *machine) error { return c.become(m, "CONT", world.ProcessRunning) }, world.ProcessPaused)
 }
 
 // Start starts a broker again on the volumes that it left, and returns when it listens.
@@ -79,23 +79,37 @@ func (c *Cluster) signal(m *machine, name string) error {
 	return c.engine.api.ContainerKill(ctx, m.broker, name)
 }
 
+// become sends a signal and waits until the broker's process is as it should be then.
+func (c *Cluster) become(m *machine, signal string, want world.ProcessState) error {
+	if err := c.signal(m, signal); err != nil {
+		return err
+	}
+	return c.await(m, want, startBound)
+}
+
 // end sends the signal that ends a broker's process, waits until it is gone, and records that.
 func (c *Cluster) end(m *machine, signal, how string, bound time.Duration) error {
 	c.expect(m, how)
 	if err := c.signal(m, signal); err != nil {
 		return err
 	}
+	if err := c.await(m, world.ProcessGone, bound); err != nil {
+		return err
+	}
+	c.down(m)
+	return nil
+}
+
+// await waits until a broker's process is in a state.
+func (c *Cluster) await(m *machine, want world.ProcessState, bound time.Duration) error {
 	deadline := time.Now().Add(bound)
 	for {
 		state, err := c.state(m)
 		switch {
-		case err != nil:
+		case err != nil || state == want:
 			return err
-		case state == world.ProcessGone:
-			c.down(m)
-			return nil
 		case time.Now().After(deadline):
-			return fmt.Errorf("it is still %s after %v", state, bound)
+			return fmt.Errorf("it is still %s after %v, expected %s", state, bound, want)
 		}
 		if err := c.pause(lookEvery); err != nil {
 			return err
@@ -138,30 +152,41 @@ func (c *Cluster) pause(d time.Duration) error {
 
 // state looks at a broker's process: what the engine says of the container, and what the kernel says of the process.
 func (c *Cluster) state(m *machine) (world.ProcessState, error) {
-	info, err := c.inspect(m.broker)
-	switch {
-	case err != nil:
-		return "", err
-	case !info.State.Running:
-		return world.ProcessGone, nil
-	case info.State.Paused:
-		return world.ProcessPaused, nil
-	}
-	fields, err := processStat(info.State.Pid)
-	if err != nil {
-		// It ended between the two looks, or this process cannot see the engine's processes.
-		if again, inspectErr := c.inspect(m.broker); inspectErr == nil && !again.State.Running {
+	deadline := time.Now().Add(noticeBound)
+	for {
+		info, err := c.inspect(m.broker)
+		switch {
+		case err != nil:
+			return "", err
+		case !info.State.Running:
 			return world.ProcessGone, nil
+		case info.State.Paused:
+			return world.ProcessPaused, nil
 		}
-		return "", fmt.Errorf("process %d: %w", info.State.Pid, err)
+		fields, err := processStat(info.State.Pid)
+		if err == nil {
+			return stateOf(fields[0]), nil
+		}
+		// It ended and the engine has yet to notice, or this process cannot see the engine's processes.
+		if time.Now().After(deadline) {
+			return "", fmt.Errorf("process %d of container %s, which runs: %w", info.State.Pid, m.broker, err)
+		}
+		if err := c.pause(lookEvery); err != nil {
+			return "", err
+		}
 	}
-	switch fields[0] {
+}
+
+// noticeBound is how long an engine may take to notice that a process has ended.
+const noticeBound = 5 * time.Second
+
+// stateOf reads the state in /proc/PID/stat. A zombie counts as running until the engine has noticed its end: it could not be started.
+func stateOf(letter string) world.ProcessState {
+	switch letter {
 	case "T", "t":
-		return world.ProcessPaused, nil
-	case "Z", "X":
-		return world.ProcessGone, nil
+		return world.ProcessPaused
 	default:
-		return world.ProcessRunning, nil
+		return world.ProcessRunning
 	}
 }
 

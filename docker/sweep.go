@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
@@ -83,11 +84,42 @@ func (e *Engine) leftovers(ctx context.Context, kept bool) ([]thing, error) {
 func (e *Engine) Cleanup(ctx context.Context, kept bool) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, cleanupBound)
 	defer cancel()
-	found, err := e.leftovers(ctx, kept)
-	if err != nil {
-		return nil, err
+	removed, err := e.removeAll(ctx, func() ([]thing, error) { return e.leftovers(ctx, kept) })
+	return words(removed), err
+}
+
+// Removing is tried again while something is left: the engine may still be making what a harness asked for before it died, or another
+// harness may be removing the same.
+const (
+	removeTriesMax = 20
+	removePause    = 250 * time.Millisecond
+)
+
+// removeAll removes what list finds until it finds nothing, and returns what that was.
+func (e *Engine) removeAll(ctx context.Context, list func() ([]thing, error)) (removed []thing, err error) {
+	var last error
+	for try := 0; ; try++ {
+		found, err := list()
+		if err != nil || len(found) == 0 {
+			return removed, err
+		}
+		if try == removeTriesMax {
+			return removed, fmt.Errorf("left after %d tries: %v: %w", try, words(found), last)
+		}
+		if try > 0 {
+			select {
+			case <-time.After(removePause):
+			case <-ctx.Done():
+				return removed, errors.Join(last, ctx.Err())
+			}
+		}
+		for _, t := range found {
+			if !slices.Contains(removed, t) {
+				removed = append(removed, t)
+			}
+		}
+		last = e.remove(ctx, found)
 	}
-	return words(found), e.remove(ctx, found)
 }
 
 // CleanupImages removes the images of other builds, and returns their names. One that a container still needs stays.

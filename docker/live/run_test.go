@@ -1,0 +1,237 @@
+package live_test
+
+import (
+	"bufio"
+	"context"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tidemark/checker"
+	"tidemark/docker"
+	"tidemark/harness"
+	"tidemark/history"
+	"tidemark/results"
+)
+
+// TestARunInContainers kills one broker of three under load: the run is valid, its directory complete, and nothing is left.
+func TestARunInContainers(t *testing.T) {
+	e := engine(t)
+	r := run(t, func(r *history.Run) { r.Duration = 10 * time.Second }, "at 2s kill leader(orders/0) for 4s\n")
+	d, err := results.Create(t.TempDir(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := harness.Contain(t.Context(), r, d, harness.Look{Binary: tool(t), Say: func(line string) { t.Log(line) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Verdict.Status != checker.Valid || res.Verdict.Stats.LeaderChanges == 0 || res.Verdict.Stats.FaultsObserved != 1 {
+		t.Errorf("%s", harness.Summary(res.Verdict))
+	}
+	if err := harness.Save(d, res); err != nil {
+		t.Fatal(err)
+	}
+	h, truncated, err := d.History()
+	if err != nil || truncated != "" || len(h.Ops) != len(res.History.Ops) || len(h.Dumps) != 3 || len(h.Steps) == 0 {
+		t.Errorf("the journal: %v %s", err, truncated)
+	}
+	if o, err := d.Outcome(); err != nil || o.Hash != "" || o.Run.World != harness.Contained {
+		t.Errorf("the outcome %+v, %v", o, err)
+	}
+	if left, err := e.Leftovers(t.Context(), true); err != nil || len(left) > 0 {
+		t.Errorf("left: %q, %v", left, err)
+	}
+}
+
+// TestPlansBeyondContainersAreRefused asks for what only the simulator can do.
+func TestPlansBeyondContainersAreRefused(t *testing.T) {
+	r := harness.Defaults()
+	r.World = harness.Contained
+	for _, plan := range []string{"at 1s powerfail broker 1 for 1s", "at 1s clock broker 1 at 1.05 for 1s"} {
+		if _, err := harness.Expand(r, plan); err == nil || !strings.Contains(err.Error(), "cannot do") {
+			t.Errorf("%q: %v", plan, err)
+		}
+	}
+	for seed := range uint64(200) {
+		r.Seed = seed
+		if _, err := harness.Expand(r, ""); err != nil {
+			t.Fatalf("seed %d drew a plan that containers cannot do: %v", seed, err)
+		}
+		tour, err := harness.Tour(r)
+		if err == nil {
+			_, err = harness.Expand(r, tour)
+		}
+		if err != nil {
+			t.Fatalf("seed %d drew a tour that containers cannot do: %v", seed, err)
+		}
+	}
+}
+
+// TestAKilledHarnessLeavesNothingForLong kills the harness at several moments: what it left is found, the next start removes it, and
+// the history is readable up to its last whole frame.
+func TestAKilledHarnessLeavesNothingForLong(t *testing.T) {
+	e := engine(t)
+	for _, moment := range []struct {
+		name, plan string
+		wait       func(*harnessed)
+		history    bool // something was recorded
+	}{
+		{"as it starts", "# no faults\n", func(h *harnessed) { h.until(t, func() bool { return len(ofRun(t, h.label())) > 2 }) }, false},
+		{"under a cut", "at 1s partition leader(orders/0) | rest\n", func(h *harnessed) { h.untilFault(t) }, true},
+		{"during a pause", "at 1s pause leader(orders/0)\n", func(h *harnessed) { h.untilFault(t) }, true},
+		{"while a broker is dead", "at 1s kill leader(orders/0)\n", func(h *harnessed) { h.untilFault(t) }, true},
+		{"as it ends", "# no faults\n", func(h *harnessed) {
+			h.until(t, func() bool { return len(ofRun(t, h.label())) > 8 })
+			_ = h.cmd.Process.Signal(syscall.SIGINT)
+			time.Sleep(300 * time.Millisecond)
+		}, false},
+	} {
+		t.Run(moment.name, func(t *testing.T) {
+			h := launch(t, moment.plan)
+			moment.wait(h)
+			_ = h.cmd.Process.Signal(syscall.SIGKILL)
+			_ = h.cmd.Wait()
+			if moment.history {
+				if len(ofRun(t, h.label())) == 0 {
+					t.Error("a killed harness left nothing: nothing is shown")
+				}
+				dirs, _ := filepath.Glob(filepath.Join(h.dir, "runs", "*"))
+				if len(dirs) != 1 {
+					t.Fatalf("run directories %q, expected one", dirs)
+				}
+				d, _, err := results.Open(dirs[0])
+				if err != nil {
+					t.Fatal(err)
+				}
+				read, truncated, err := d.History()
+				if err != nil || len(read.Ops) == 0 || len(read.Faults) == 0 {
+					t.Errorf("the history: %v, %s", err, truncated)
+				}
+			}
+			removed, err := e.Cleanup(t.Context(), false)
+			t.Logf("removed %q", removed)
+			if err != nil {
+				t.Error(err)
+			}
+			if left := ofRun(t, h.label()); len(left) > 0 {
+				t.Errorf("left after the cleanup: %q", left)
+			}
+		})
+	}
+}
+
+// harnessed is a tidemark that runs by itself.
+type harnessed struct {
+	cmd *exec.Cmd
+	dir string
+}
+
+func launch(t *testing.T, plan string) *harnessed {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "plan")
+	if err := writeFile(file, plan); err != nil {
+		t.Fatal(err)
+	}
+	h := &harnessed{dir: dir, cmd: exec.Command(tool(t), "run", "--world", "docker", "--duration", "60s", "--plan", file, "--out", dir)}
+	said, err := h.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for lines := bufio.NewScanner(said); lines.Scan(); {
+			_ = lines.Text() // so that it never waits for a reader
+		}
+	}()
+	t.Cleanup(func() { _ = h.cmd.Process.Kill() })
+	return h
+}
+
+func (h *harnessed) label() string { return "tidemark.pid=" + itoa(h.cmd.Process.Pid) }
+
+func (h *harnessed) until(t *testing.T, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("not within 30s")
+		}
+	}
+}
+
+// untilFault waits until a fault was observed, as the journal on disk tells.
+func (h *harnessed) untilFault(t *testing.T) {
+	t.Helper()
+	h.until(t, func() bool {
+		files, _ := filepath.Glob(filepath.Join(h.dir, "runs", "*", "history.ndjson.zst"))
+		if len(files) == 0 {
+			return false
+		}
+		read, _, err := history.ReadJournalFile(files[0])
+		if err != nil {
+			return false
+		}
+		for _, f := range read.Faults {
+			if f.Phase == history.FaultObserved {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// TestTwoHarnessesLeaveEachOtherAlone starts a cluster while another runs, cleans up, and both are whole.
+func TestTwoHarnessesLeaveEachOtherAlone(t *testing.T) {
+	one := start(t)
+	two := start(t)
+	if removed, err := one.engine.Cleanup(t.Context(), true); err != nil || len(removed) > 0 {
+		t.Errorf("cleaning up beside two harnesses that run removed %q, %v", removed, err)
+	}
+	for _, c := range []*cluster{one, two} {
+		for _, b := range c.Brokers() {
+			if !c.ProbeServing(b, time.Second) {
+				t.Errorf("broker %d of %s does not serve", b, c.Name())
+			}
+		}
+	}
+}
+
+// TestAnInterruptedRunIsTakenDown ends a run's context: the run says so, and nothing is left.
+func TestAnInterruptedRunIsTakenDown(t *testing.T) {
+	e := engine(t)
+	r := run(t, func(r *history.Run) { r.Duration = time.Minute }, "at 1s pause broker 1\nat 1s partition 2 | 3\n")
+	d, err := results.Create(t.TempDir(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	seen := false
+	_, err = harness.Contain(ctx, r, d, harness.Look{Binary: tool(t), Say: func(string) {}, Progress: func(now time.Duration, _ int64) {
+		if now > 12*time.Second && !seen { // both faults are in force
+			seen = true
+			cancel()
+		}
+	}})
+	if err == nil || !seen {
+		t.Errorf("the run ended with %v, interrupted %t", err, seen)
+	}
+	if left, err := e.Leftovers(t.Context(), true); err != nil || len(left) > 0 {
+		t.Errorf("left: %q, %v", left, err)
+	}
+}
+
+// TestTheDoctorFindsAWholeWorld asks the doctor where everything that these tests need is there.
+func TestTheDoctorFindsAWholeWorld(t *testing.T) {
+	engine(t)
+	for _, f := range docker.Examine(t.Context(), tool(t)) {
+		if !f.OK {
+			t.Errorf("lacking: %s; rules out %s; %s", f.What, f.RulesOut, f.How)
+		}
+	}
+}
