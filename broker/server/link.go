@@ -44,7 +44,7 @@ func (l *link) send(s *Server, frame []byte) bool {
 		if err != nil {
 			return false
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Shell.ConnectionSetupTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), min(s.cfg.Shell.ConnectionSetupTimeout, s.linkTimeout(l.to)))
 		w := &way{to: l.to, address: address, queue: make(chan []byte, queueMax), dead: make(chan struct{}), cancel: cancel}
 		l.way = w
 		s.working.Go(func() { w.run(ctx, s) })
