@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"github.com/testcontainers/testcontainers-go"
 
 	"tidemark/docker/agent"
+	"tidemark/history"
 )
 
 func (c *Cluster) makeNetwork() error {
@@ -212,22 +214,43 @@ func (c *Cluster) answers(m *machine) error {
 // lookEvery is the pause between two looks at something that comes up or goes down.
 const lookEvery = 10 * time.Millisecond
 
-// logBytesMax bounds what of a container's log an error quotes.
-const logBytesMax = 4096
+// Bounds of what is read of a container's log, in bytes.
+const (
+	wordsBytesMax = 4096 // by an error
+	logBytesMax   = 16 << 20
+)
 
 // lastWords is the end of a container's log, as an error, to go with another.
 func (c *Cluster) lastWords(name string) error {
+	text, err := c.logOf(name, "10")
+	if err != nil {
+		return err
+	}
+	said := strings.TrimSpace(text)
+	return fmt.Errorf("its last words: %s", said[max(0, len(said)-wordsBytesMax):])
+}
+
+// Log is what a broker's process has written, all incarnations.
+func (c *Cluster) Log(b history.BrokerID) (string, error) {
+	m, err := c.machine(b)
+	if err != nil {
+		return "", err
+	}
+	return c.logOf(m.broker, "all")
+}
+
+// logOf reads so many of the last lines of a container's log.
+func (c *Cluster) logOf(name, tail string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.env.ctx), engineBound)
 	defer cancel()
-	logs, err := c.engine.api.ContainerLogs(ctx, name, container.LogsOptions{ShowStdout: true, ShowStderr: true, Tail: "10"})
+	logs, err := c.engine.api.ContainerLogs(ctx, name, container.LogsOptions{ShowStdout: true, ShowStderr: true, Tail: tail})
 	if err != nil {
-		return fmt.Errorf("its log cannot be read: %w", err)
+		return "", fmt.Errorf("the log of container %s: %w", name, err)
 	}
 	defer logs.Close() //nolint:errcheck // only read
 	var text strings.Builder
-	if _, err := stdcopy.StdCopy(&text, &text, logs); err != nil {
-		return fmt.Errorf("its log cannot be read: %w", err)
+	if _, err := stdcopy.StdCopy(&text, &text, io.LimitReader(logs, logBytesMax)); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return "", fmt.Errorf("the log of container %s: %w", name, err)
 	}
-	said := strings.TrimSpace(text.String())
-	return fmt.Errorf("its last words: %s", said[max(0, len(said)-logBytesMax):])
+	return text.String(), nil
 }

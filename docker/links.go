@@ -14,25 +14,27 @@ import (
 // counter numbers probes.
 type counter struct{ atomic.Uint64 }
 
-// Cut drops everything that goes from one broker to another, in that direction only, where it arrives: in the receiver's namespace,
-// so that the sender notices nothing but silence.
-func (c *Cluster) Cut(from, to history.BrokerID) error {
-	return c.rule("cut", from, to, 1, func(ctx context.Context, a agent.Client, r agent.Rule) error { return a.Add(ctx, r) })
+// Part is a part of what goes over a link.
+type Part struct {
+	Port  uint16  // only TCP packets to this port; 0 is everything
+	Share float64 // of the packets, drawn for each: above 0, at most 1
 }
+
+// Cut drops everything that goes from one broker to another, in that direction only.
+func (c *Cluster) Cut(from, to history.BrokerID) error { return c.Drop(from, to, Part{Share: 1}) }
 
 // Heal ends a cut.
-func (c *Cluster) Heal(from, to history.BrokerID) error {
-	return c.rule("heal", from, to, 1, func(ctx context.Context, a agent.Client, r agent.Rule) error { return a.Remove(ctx, r) })
+func (c *Cluster) Heal(from, to history.BrokerID) error { return c.EndDrop(from, to, Part{Share: 1}) }
+
+// Drop drops a part of what goes from one broker to another, where it arrives: in the receiver's namespace, so that the sender
+// notices nothing but silence.
+func (c *Cluster) Drop(from, to history.BrokerID, what Part) error {
+	return c.rule("cut", from, to, what, agent.Client.Add)
 }
 
-// Lose drops a share of what goes from one broker to another, drawn for each packet.
-func (c *Cluster) Lose(from, to history.BrokerID, share float64) error {
-	return c.rule("lose packets", from, to, share, func(ctx context.Context, a agent.Client, r agent.Rule) error { return a.Add(ctx, r) })
-}
-
-// EndLoss ends what Lose with the same share began.
-func (c *Cluster) EndLoss(from, to history.BrokerID, share float64) error {
-	return c.rule("end the loss of packets", from, to, share, func(ctx context.Context, a agent.Client, r agent.Rule) error { return a.Remove(ctx, r) })
+// EndDrop ends what Drop began.
+func (c *Cluster) EndDrop(from, to history.BrokerID, what Part) error {
+	return c.rule("heal", from, to, what, agent.Client.Remove)
 }
 
 // Rules lists what is dropped on its way to a broker, with how much was.
@@ -46,15 +48,15 @@ func (c *Cluster) Rules(at history.BrokerID) ([]agent.Counted, error) {
 	return m.agent.Rules(ctx)
 }
 
-func (c *Cluster) rule(what string, from, to history.BrokerID, loss float64, do func(context.Context, agent.Client, agent.Rule) error) error {
+func (c *Cluster) rule(verb string, from, to history.BrokerID, what Part, do func(agent.Client, context.Context, agent.Rule) error) error {
 	src, dst, err := c.ends(from, to)
 	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+		return fmt.Errorf("%s: %w", verb, err)
 	}
 	ctx, cancel := context.WithTimeout(c.env.ctx, engineBound)
 	defer cancel()
-	if err := do(ctx, dst.agent, agent.Rule{Direction: agent.In, Peer: src.ip(), Loss: loss}); err != nil {
-		return fmt.Errorf("%s %d to %d: %w", what, from, to, err)
+	if err := do(dst.agent, ctx, agent.Rule{Direction: agent.In, Peer: src.ip(), Port: what.Port, Loss: what.Share}); err != nil {
+		return fmt.Errorf("%s %d to %d: %w", verb, from, to, err)
 	}
 	return nil
 }
@@ -96,5 +98,17 @@ func (c *Cluster) ProbeLink(from, to history.BrokerID, timeout time.Duration) bo
 	probe := agent.Probe{Nonce: fmt.Sprintf("%s-%08d", c.owner.run, c.probed.Add(1)), To: dst.ip(), For: timeout}
 	go func() { _, _ = src.agent.Send(ctx, probe) }() // until the answer is there; what counts is what arrives
 	answer, err := dst.agent.Await(ctx, agent.Probe{Nonce: probe.Nonce, For: timeout})
+	return err == nil && answer.Passed
+}
+
+// ProbePort tries a TCP connection from one broker's namespace to a port of the other's, which takes both directions.
+func (c *Cluster) ProbePort(from, to history.BrokerID, port uint16, timeout time.Duration) bool {
+	src, dst, err := c.ends(from, to)
+	if err != nil || timeout <= 0 {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(c.env.ctx, timeout+answerBound)
+	defer cancel()
+	answer, err := src.agent.Connect(ctx, agent.Probe{To: dst.ip(), Port: port, For: timeout})
 	return err == nil && answer.Passed
 }

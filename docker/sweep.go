@@ -122,7 +122,7 @@ func (e *Engine) removeAll(ctx context.Context, list func() ([]thing, error)) (r
 	}
 }
 
-// CleanupImages removes the images of other builds, and returns their names. One that a container still needs stays.
+// CleanupImages removes the images that were built, and returns their names. One that a container still needs stays.
 func (e *Engine) CleanupImages(ctx context.Context) ([]string, error) {
 	list, err := e.api.ImageList(ctx, image.ListOptions{Filters: filters.NewArgs(filters.Arg("label", labelImage))})
 	if err != nil {

@@ -23,8 +23,8 @@ type Look struct {
 }
 
 // Contain carries out a run in containers and judges it; the journal is written to d as it goes. The error is the harness's own
-// trouble, a *docker.Missing where there is no engine, or ctx's end, never a finding. The containers are gone when it returns,
-// whatever happened, unless they are to be kept.
+// trouble, a *docker.Missing where there is no engine, or ctx's end, never a finding; there is a result beside it if only the
+// clearing away went wrong. The containers are gone when it returns, unless they are to be kept.
 func Contain(ctx context.Context, run history.Run, d results.Dir, look Look) (*Result, error) {
 	begun := time.Now()
 	configs, err := Configs(run)
@@ -43,25 +43,28 @@ func Contain(ctx context.Context, run history.Run, d results.Dir, look Look) (*R
 	env := docker.NewEnv(ctx, run.Seed)
 	record := history.NewRecorder(env.Now, journal)
 	record.Reserve(expected(run))
-	err = inContainers(env, engine, record, run, docker.Options{
+	res := &Result{Run: run, journaled: true, logs: map[history.BrokerID]string{}}
+	cluster, err := docker.Start(env, engine, docker.Options{
 		Configs: configs, Binary: look.Binary, Keep: look.Keep, Record: record.Step, Say: look.Say,
-	}, look.Progress)
-	if err = errors.Join(err, journal.Close()); err != nil {
-		return nil, fmt.Errorf("seed %d: %w", run.Seed, err)
+	})
+	var closed error
+	if err == nil {
+		l := &loop{run: run, env: env, cluster: cluster, record: record, progress: look.Progress}
+		err = env.Run(l.execute)
+		for _, b := range cluster.Brokers() {
+			text, missing := cluster.Log(b)
+			if missing != nil {
+				text = missing.Error() + "\n"
+			}
+			res.logs[b] = text
+		}
+		closed = cluster.Close()
 	}
-	res := &Result{Run: run, History: record.History(), Virtual: env.Now(), journaled: true}
+	if err = errors.Join(err, journal.Close()); err != nil {
+		return nil, fmt.Errorf("seed %d: %w", run.Seed, errors.Join(err, closed))
+	}
+	res.History, res.Virtual = record.History(), env.Now()
 	res.Verdict = checker.Check(run, res.History, nil, checker.Options{PorcupineSteps: porcupineSteps})
 	res.Wall = time.Since(begun)
-	return res, nil
-}
-
-// inContainers runs the loop on a cluster of its own.
-func inContainers(env *docker.Env, engine *docker.Engine, record *history.Recorder, run history.Run, opt docker.Options, progress func(time.Duration, int64)) error {
-	cluster, err := docker.Start(env, engine, opt)
-	if err != nil {
-		return err
-	}
-	l := &loop{run: run, env: env, cluster: cluster, record: record, progress: progress}
-	err = env.Run(l.execute)
-	return errors.Join(err, cluster.Close())
+	return res, closed
 }

@@ -24,7 +24,7 @@ func Save(d results.Dir, res *Result) error {
 		}
 	}
 	for _, b := range BrokerIDs(res.Run) {
-		if err := d.WriteLog(b, brokerLog(b, res.History)); err != nil {
+		if err := d.WriteLog(b, append(brokerLog(b, res.History), res.logs[b]...)); err != nil {
 			return err
 		}
 	}

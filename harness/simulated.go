@@ -22,7 +22,8 @@ type Result struct {
 	Wall    time.Duration // of the run and the check
 	Trail   []uint32      // of each event, the low half of the trace hash up to it; kept on request
 
-	journaled bool // the history was written to the run's directory as it went
+	journaled bool                        // the history was written to the run's directory as it went
+	logs      map[history.BrokerID]string // what each broker's process wrote, of a run in containers
 }
 
 // Watch says what to keep or show of a simulated run besides its result.

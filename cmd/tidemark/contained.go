@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tidemark/checker"
 	"tidemark/docker"
 	"tidemark/harness"
 	"tidemark/history"
@@ -42,13 +43,17 @@ func runContained(c *cobra.Command, outDir string, run history.Run, keep, asJSON
 	if c.Context().Err() != nil {
 		return &outcome{exitInterrupted, fmt.Errorf("interrupted; again: %s", harness.ReplayLine(d))}
 	}
-	if err != nil {
+	if res == nil {
 		return trouble(fmt.Errorf("%w\n  again: %s", err, harness.ReplayLine(d)))
 	}
 	if err := harness.Save(d, res); err != nil {
 		return trouble(err)
 	}
-	return show(c.OutOrStdout(), d, res, asJSON)
+	shown := show(c.OutOrStdout(), d, res, asJSON)
+	if err != nil && res.Verdict.Status != checker.Invalid {
+		return trouble(err)
+	}
+	return shown
 }
 
 // replayContained carries out the options and the plan of a run in containers again. What happens is never quite the same.

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/docker"
+	"tidemark/docker/agent"
 	"tidemark/history"
 	"tidemark/world"
 )
@@ -47,7 +49,7 @@ func TestACutIsOfOneDirection(t *testing.T) {
 // TestALossyLinkPassesSome drops half of the packets: probes, which are sent again and again, pass, and the leader's followers keep up.
 func TestALossyLinkPassesSome(t *testing.T) {
 	c := start(t)
-	c.do(c.Lose(1, 2, 0.5))
+	c.do(c.Drop(1, 2, docker.Part{Share: 0.5}))
 	passed := 0
 	for range 10 {
 		if c.ProbeLink(1, 2, 25*time.Millisecond) { // one or two datagrams
@@ -57,9 +59,23 @@ func TestALossyLinkPassesSome(t *testing.T) {
 	if passed == 0 || passed == 10 && !c.dropped(t) {
 		t.Errorf("%d of 10 probes passed a link that loses half, and the rule dropped nothing", passed)
 	}
-	c.do(c.EndLoss(1, 2, 0.5))
+	c.do(c.EndDrop(1, 2, docker.Part{Share: 0.5}))
 	if !c.ProbeLink(1, 2, probing) {
 		t.Error("the link does not pass after the loss")
+	}
+}
+
+// TestAPortIsCutAlone cuts what goes to one port: others of the same broker are reached.
+func TestAPortIsCutAlone(t *testing.T) {
+	c := start(t)
+	kafka := docker.Part{Port: 9092, Share: 1}
+	c.do(c.Drop(1, 2, kafka))
+	if c.ProbePort(1, 2, 9092, probing) || !c.ProbePort(1, 2, agent.ControlPort, probing) || !c.ProbeLink(1, 2, probing) || !c.ProbePort(3, 2, 9092, probing) {
+		t.Error("the port is not cut, or more than the port")
+	}
+	c.do(c.EndDrop(1, 2, kafka))
+	if !c.ProbePort(1, 2, 9092, probing) {
+		t.Error("the port is still cut after the heal")
 	}
 }
 
