@@ -53,6 +53,7 @@ func Connect(ctx context.Context) (e *Engine, err error) {
 	if err != nil {
 		return nil, &Missing{fmt.Sprintf("the container engine cannot be used: %v", firstLine(err)), howToInstall}
 	}
+	_ = provider.Client().Close() // only idle connections
 	provider.SetClient(api)
 	return &Engine{Version: version.Version, API: api.ClientVersion(), api: api, make: provider}, nil
 }

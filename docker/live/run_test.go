@@ -5,6 +5,7 @@ import (
 	"context"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,6 +21,7 @@ import (
 // TestARunInContainers kills one broker of three under load: the run is valid, its directory complete, and nothing is left.
 func TestARunInContainers(t *testing.T) {
 	e := engine(t)
+	before := runtime.NumGoroutine()
 	r := run(t, func(r *history.Run) { r.Duration = 10 * time.Second }, "at 2s kill leader(orders/0) for 4s\n")
 	d, err := results.Create(t.TempDir(), r)
 	if err != nil {
@@ -44,6 +46,12 @@ func TestARunInContainers(t *testing.T) {
 	}
 	if left, err := e.Leftovers(t.Context(), true); err != nil || len(left) > 0 {
 		t.Errorf("left: %q, %v", left, err)
+	}
+	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			stacks := make([]byte, 1<<20)
+			t.Fatalf("%d goroutines after the run, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+		}
 	}
 }
 
