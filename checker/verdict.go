@@ -45,6 +45,12 @@ const (
 	Nonlinearizable   Class = "not linearizable" // porcupine alone objects
 )
 
+// Classes lists every class.
+var Classes = []Class{
+	LostWrite, TwoValues, Duplicate, Phantom, AbortedRead, RealtimeOrder, UncommittedRead, NonmonotonicPoll, PollSkip,
+	AckOffsetMismatch, NotSettled, InvariantBroken, Nonlinearizable,
+}
+
 // Finding is one anomaly with its witness.
 type Finding struct {
 	Class     Class             `json:"class"`

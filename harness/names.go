@@ -25,13 +25,16 @@ func kafkaID(n int) kafka.BrokerID { return kafka.BrokerID(n) }
 func host(n int) string { return fmt.Sprintf("broker-%d", n) }
 
 // Program is how this program was called, so that a line that it prints can be pasted where it was called.
-var Program = sync.OnceValue(func() string {
-	called := os.Args[0]
-	if strings.ContainsAny(called, " \t'\"") {
-		return "'" + strings.ReplaceAll(called, "'", `'\''`) + "'"
+var Program = sync.OnceValue(func() string { return quoted(os.Args[0]) })
+
+// quoted is a word as a shell reads it: as it is where nothing in it means anything to a shell.
+func quoted(word string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=:,@%"
+	if word != "" && strings.Trim(word, plain) == "" {
+		return word
 	}
-	return called
-})
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
 
 // BuildHash is the hash of the program's own file, hex: only the same build replays a run exactly. "unknown" if it cannot be read.
 var BuildHash = sync.OnceValue(func() string {

@@ -4,6 +4,7 @@ package harness
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"tidemark/broker/bug"
@@ -12,15 +13,6 @@ import (
 	"tidemark/history"
 	"tidemark/nemesis"
 	"tidemark/world"
-)
-
-// Bounds of a run's options: the limit on everything that grows.
-const (
-	durationMax   = 24 * time.Hour
-	brokersMax    = 31
-	partitionsMax = 1000
-	clientsMax    = 1000
-	rateMax       = 1e6
 )
 
 // The worlds, as run.json names them.
@@ -55,6 +47,57 @@ var quick = map[string]string{
 	"auto.leader.rebalance.enable":                  "false",
 }
 
+// Quick lists what a run's configuration differs in from Kafka's where its options leave it open: key=value, sorted by key.
+func Quick() []string {
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(quick)) {
+		out = append(out, key+"="+quick[key])
+	}
+	return out
+}
+
+// Unusual lists the options of an expanded run that are not the defaults, as the flags that set them. The topic, acks, replication factor,
+// min.insync.replicas and the bug are not among them: whoever names a run names them all.
+func Unusual(run history.Run) []string {
+	var out []string
+	d := Defaults()
+	add := func(differs bool, format string, args ...any) {
+		if differs {
+			out = append(out, fmt.Sprintf(format, args...))
+		}
+	}
+	add(run.Unclean, "--unclean")
+	add(!run.ELR, "--classic")
+	add(run.Parts != d.Parts, "--partitions %d", run.Parts)
+	add(run.Writers != d.Writers, "--producers %d", run.Writers)
+	add(run.Readers != d.Readers, "--consumers %d", run.Readers)
+	add(run.Rate != d.Rate, "--rate %v", run.Rate)
+	add(run.Settle != d.Settle, "--settle %v", run.Settle)
+	add(run.Beyond, "--beyond-budget")
+	for _, key := range slices.Sorted(maps.Keys(run.Config)) {
+		add(run.Config[key] != quick[key], "--config %s=%s", key, run.Config[key])
+	}
+	return out
+}
+
+// Late lists the lines of a run's plan whose time comes after the last moment at which the load still gives a fault time to show.
+func Late(run history.Run) []string {
+	plan, err := nemesis.Parse(run.Plan)
+	if err != nil {
+		return nil // who carries it out will say so
+	}
+	var out []string
+	for _, l := range plan.Lines {
+		if l.Trigger.Kind == nemesis.AtTime && l.Trigger.At >= run.Duration-tailOfNemesis {
+			out = append(out, l.String())
+		}
+	}
+	return out
+}
+
+// LastFault is when the last fault of a run may begin, counted from the start of the load.
+func LastFault(run history.Run) time.Duration { return run.Duration - tailOfNemesis }
+
 // Expand fills in what the options leave open and checks the whole; the plan is drawn from the seed unless there is one. The error names
 // the option, its value and what was expected.
 func Expand(run history.Run, plan string) (history.Run, error) {
@@ -88,35 +131,6 @@ func Tour(run history.Run) (plan string, err error) {
 	space := Space(run)
 	space.Tour = true
 	return nemesis.Generate(world.Stream(run.Seed, "plan", 0), space).String(), nil
-}
-
-func check(run history.Run) error {
-	for _, o := range []struct {
-		name          string
-		value, lo, hi float64
-	}{
-		{"duration (seconds)", run.Duration.Seconds(), 1, durationMax.Seconds()},
-		{"settle (seconds)", run.Settle.Seconds(), 1, durationMax.Seconds()},
-		{"brokers", float64(run.Brokers), 1, brokersMax},
-		{"partitions", float64(run.Parts), 1, partitionsMax},
-		{"replication factor", float64(run.Factor), 1, float64(run.Brokers)},
-		{"min.insync.replicas", float64(run.MinISR), 1, float64(run.Factor)},
-		{"acks", float64(run.Acks), -1, 1},
-		{"producers", float64(run.Writers), 1, clientsMax},
-		{"consumers", float64(run.Readers), 0, clientsMax},
-		{"rate", run.Rate, 0.1, rateMax},
-	} {
-		if !(o.value >= o.lo && o.value <= o.hi) {
-			return fmt.Errorf("%s: %v, expected %v to %v", o.name, o.value, o.lo, o.hi)
-		}
-	}
-	if run.World != Simulated && run.World != Contained {
-		return fmt.Errorf("world %q, expected %s or %s", run.World, Simulated, Contained)
-	}
-	if _, err := bug.Parse(run.Bug); err != nil {
-		return err
-	}
-	return nil
 }
 
 // simAbilities is what the simulated world can do, in a fixed order: a plan is checked before its world exists.

@@ -3,9 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
-	"strings"
 
-	"tidemark/checker"
 	"tidemark/results"
 	"tidemark/sim"
 )
@@ -72,28 +70,14 @@ func firstDifference(ctx context.Context, d results.Dir, res *Result, watch Watc
 	return text
 }
 
+// TraceHeader names the columns of EventLine.
+const TraceHeader = "   event       seconds broker hash     what happened (seconds from the start of the run, - for no broker)"
+
 // EventLine is one event of a trace, for people.
 func EventLine(e sim.Event) string {
 	who := "-"
 	if e.Node >= 0 {
 		who = fmt.Sprint(e.Node)
 	}
-	return fmt.Sprintf("%8d %13.6f %3s %08x %s", e.Seq, e.Time.Seconds(), who, uint32(e.Hash), e.Text)
-}
-
-// Summary is the verdict block of a run, for a terminal.
-func Summary(v checker.Verdict) string {
-	var out strings.Builder
-	fmt.Fprintf(&out, "%s: %s\n", strings.ToUpper(string(v.Status)), v.Reason)
-	s := v.Stats
-	fmt.Fprintf(&out, "  sends %d: %d acknowledged, %d refused, %d unknown; polls %d: %d records\n", s.Sends, s.Acked, s.Failed, s.Unknown, s.Polls, s.Records)
-	fmt.Fprintf(&out, "  faults %d, seen to bite %d; leader changes %d, ISR shrinks %d, growths %d, truncations %d\n",
-		s.Faults, s.FaultsObserved, s.LeaderChanges, s.ISRShrinks, s.ISRGrowths, s.Truncations)
-	for _, f := range v.Findings {
-		fmt.Fprintf(&out, "  %s: %s (%d) on %s\n    %s\n", f.Severity, f.Class, f.Count, f.Partition, f.Text)
-	}
-	if v.Status == checker.Invalid || len(v.Findings) > 0 {
-		fmt.Fprintf(&out, "  contract: %s\n", v.Contract.Because)
-	}
-	return out.String()
+	return fmt.Sprintf("%8d %13.6f %6s %08x %s", e.Seq, e.Time.Seconds(), who, uint32(e.Hash), e.Text)
 }

@@ -1,0 +1,77 @@
+package harness
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"tidemark/broker/bug"
+	"tidemark/checker"
+	"tidemark/history"
+)
+
+// Summary is the verdict block of a run, for a terminal.
+func Summary(v checker.Verdict) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s: %s\n", strings.ToUpper(string(v.Status)), v.Reason)
+	s := v.Stats
+	fmt.Fprintf(&out, "  sends %d: %d acknowledged, %d refused, %d unknown; polls %d: %d records\n", s.Sends, s.Acked, s.Failed, s.Unknown, s.Polls, s.Records)
+	fmt.Fprintf(&out, "  faults %d, seen to bite %d; leader changes %d, ISR shrinks %d, growths %d, truncations %d\n",
+		s.Faults, s.FaultsObserved, s.LeaderChanges, s.ISRShrinks, s.ISRGrowths, s.Truncations)
+	for _, f := range v.Findings {
+		fmt.Fprintf(&out, "  %s: %s (%d) on %s\n    %s\n", f.Severity, f.Class, f.Count, f.Partition, f.Text)
+	}
+	if v.Status == checker.Invalid || len(v.Findings) > 0 {
+		fmt.Fprintf(&out, "  contract: %s\n", v.Contract.Because)
+	}
+	return out.String()
+}
+
+// Account is the verdict block of a run with what its history and options tell beside: the bug that was on, when the load began, and why
+// faults did not come about.
+func Account(res *Result) string {
+	out := Summary(res.Verdict)
+	for _, e := range bug.Registry {
+		if res.Run.Bug != "" && string(e.Name) == res.Run.Bug {
+			out += fmt.Sprintf("  bug on: %s (%s), %s\n", e.Name, e.Source, e.Mutation)
+		}
+	}
+	if res.History == nil {
+		return out
+	}
+	for _, m := range res.History.Marks {
+		if m.Name == "load" {
+			out += fmt.Sprintf("  the load began at %.3fs: the plan's times count from then, times in trace and report from the start of the run\n", m.Time.Seconds())
+			break
+		}
+	}
+	if res.Run.Plan == "" {
+		return out + "  no faults: a baseline\n"
+	}
+	return out + idle(res.History.Faults)
+}
+
+// idleMax bounds the faults that idle tells of.
+const idleMax = 5
+
+// idle tells of the faults that did not come about, a line each, and why.
+func idle(faults []history.FaultEvent) string {
+	var out strings.Builder
+	told, budget := 0, false
+	for _, e := range faults {
+		if e.Phase != history.FaultRefused && e.Phase != history.FaultFailed {
+			continue
+		}
+		budget = budget || strings.Contains(e.Detail, "outside the fault budget")
+		if told++; told <= idleMax {
+			fmt.Fprintf(&out, "  %s at %v: %s\n    %s\n", e.Phase, e.Time.Round(time.Millisecond), e.Line, e.Detail)
+		}
+	}
+	if told > idleMax {
+		fmt.Fprintf(&out, "  and %d more faults refused or failed (report.html tells of each)\n", told-idleMax)
+	}
+	if budget {
+		out.WriteString("  --beyond-budget lets faults go beyond the budget; the contract then promises less (tidemark help plan)\n")
+	}
+	return out.String()
+}
