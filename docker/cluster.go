@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/docker/docker/api/types/volume"
+	"github.com/testcontainers/testcontainers-go"
 
 	"tidemark/broker/config"
 	"tidemark/broker/kafka"
@@ -51,6 +52,7 @@ type machine struct {
 	debug     string // base of the debug endpoint
 	agent     agent.Client
 	steps     stepReader
+	made      testcontainers.Container // the broker's
 
 	acting sync.Mutex // one act on the broker's process at a time
 
@@ -110,14 +112,14 @@ func (c *Cluster) bringUp() error {
 	if err := c.makeNetwork(); err != nil {
 		return err
 	}
-	if err := c.each(c.startSidecar); err != nil {
+	if err := c.each(c.prepare); err != nil {
 		return err
 	}
 	if err := c.reach(); err != nil {
 		return err
 	}
 	c.introduce()
-	if err := c.each(c.makeBroker); err != nil {
+	if err := c.each(c.startBroker); err != nil {
 		return err
 	}
 	return c.each(func(m *machine) error { return c.listens(m, "") })

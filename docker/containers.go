@@ -62,10 +62,21 @@ func (c *Cluster) published() []int {
 	return []int{kafkaPort, debugPort, agent.ControlPort}
 }
 
-// startSidecar makes a broker's volumes and starts its sidecar, which has the address.
-func (c *Cluster) startSidecar(m *machine) error {
-	if err := c.makeVolumes(m); err != nil {
+// prepare starts a broker's sidecar, and meanwhile makes the container that will join it.
+func (c *Cluster) prepare(m *machine) error {
+	sidecar, err := c.makeSidecar(m)
+	if err != nil {
 		return err
+	}
+	made := make(chan error, 1)
+	go func() { made <- c.makeBroker(m) }()
+	return errors.Join(c.startSidecar(m, sidecar), <-made)
+}
+
+// makeSidecar makes a broker's volumes and its sidecar.
+func (c *Cluster) makeSidecar(m *machine) (testcontainers.Container, error) {
+	if err := c.makeVolumes(m); err != nil {
+		return nil, err
 	}
 	data, _ := m.volumes()
 	ports, bindings := []string{}, nat.PortMap{}
@@ -74,7 +85,7 @@ func (c *Cluster) startSidecar(m *machine) error {
 		ports = append(ports, port)
 		bindings[nat.Port(port)] = []nat.PortBinding{{HostIP: "127.0.0.1"}}
 	}
-	err := c.start(testcontainers.ContainerRequest{
+	made, err := c.make(testcontainers.ContainerRequest{
 		Name: m.sidecar, Image: c.image, Labels: c.owner.labels(), Networks: []string{c.network}, ExposedPorts: ports,
 		Cmd: []string{"agent", "--broker", strconv.Itoa(int(m.id)), "--data", dataPath},
 		HostConfigModifier: func(h *container.HostConfig) {
@@ -87,18 +98,27 @@ func (c *Cluster) startSidecar(m *machine) error {
 		NetworkAliases: map[string][]string{c.network: {fmt.Sprintf("broker-%d", m.id)}},
 	})
 	if err != nil {
+		return nil, fmt.Errorf("sidecar of broker %d: %w", m.id, err)
+	}
+	return made, nil
+}
+
+// startSidecar starts a sidecar, which gives it its address.
+func (c *Cluster) startSidecar(m *machine, sidecar testcontainers.Container) error {
+	ctx, cancel := context.WithTimeout(c.env.ctx, engineBound)
+	defer cancel()
+	if err := sidecar.Start(ctx); err != nil {
 		return fmt.Errorf("sidecar of broker %d: %w", m.id, err)
 	}
 	return c.locate(m)
 }
 
-// makeBroker starts a broker for the first time, in its sidecar's network namespace.
-func (c *Cluster) makeBroker(m *machine) error {
+// makeBroker makes a broker's container, in its sidecar's network namespace.
+func (c *Cluster) makeBroker(m *machine) (err error) {
 	data, metadata := m.volumes()
-	err := c.start(testcontainers.ContainerRequest{
+	m.made, err = c.make(testcontainers.ContainerRequest{
 		Name: m.broker, Image: c.image, Labels: c.owner.labels(),
-		Cmd:   []string{"broker", "--config", configPath},
-		Files: []testcontainers.ContainerFile{{Reader: strings.NewReader(properties(m.cfg)), ContainerFilePath: configPath, FileMode: 0o644}},
+		Cmd: []string{"broker", "--config", configPath},
 		HostConfigModifier: func(h *container.HostConfig) {
 			h.NetworkMode = container.NetworkMode("container:" + m.sidecar)
 			h.CapDrop = []string{"ALL"}
@@ -122,14 +142,24 @@ func confine(h *container.HostConfig) {
 	h.LogConfig = container.LogConfig{Type: "json-file", Config: map[string]string{"max-size": "16m", "max-file": "2"}}
 }
 
-func (c *Cluster) start(req testcontainers.ContainerRequest) error {
+func (c *Cluster) make(req testcontainers.ContainerRequest) (testcontainers.Container, error) {
 	ctx, cancel := context.WithTimeout(c.env.ctx, engineBound)
 	defer cancel()
-	made, err := c.engine.make.CreateContainer(ctx, req)
-	if err != nil {
-		return err
+	return c.engine.make.CreateContainer(ctx, req)
+}
+
+// startBroker starts a broker for the first time, on a configuration with everybody's addresses.
+func (c *Cluster) startBroker(m *machine) error {
+	ctx, cancel := context.WithTimeout(c.env.ctx, engineBound)
+	defer cancel()
+	err := m.made.CopyToContainer(ctx, []byte(properties(m.cfg)), configPath, 0o644)
+	if err == nil {
+		err = m.made.Start(ctx)
 	}
-	return made.Start(ctx)
+	if err != nil {
+		return fmt.Errorf("broker %d: %w", m.id, err)
+	}
+	return nil
 }
 
 // locate finds the address that the engine gave a sidecar.

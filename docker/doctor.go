@@ -82,7 +82,7 @@ func (e *Engine) examineAgent(ctx context.Context, binary string) []Finding {
 	defer func() { _ = c.takeDown() }() // what is left shows as a leftover
 	err = c.makeNetwork()
 	if err == nil {
-		err = c.each(c.startSidecar)
+		err = c.each(c.prepare)
 	}
 	if err != nil {
 		return []Finding{{What: err.Error(), RulesOut: "--world docker", How: "containers with a network of their own, a volume and CAP_NET_ADMIN must be allowed (rootless engines allow them)"}}
