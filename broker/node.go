@@ -2,6 +2,10 @@
 //
 // A Node is given the time, a frame, a finished flush; it changes its state and leaves frames to send, flushes to make and its
 // next deadline. It never sleeps, dials, starts a goroutine, reads a clock or draws a random number that was not handed in.
+//
+// What calls a Node, and does what it asks for, is the shell: it listens and dials, runs the flushes, keeps the clock and wakes the
+// node at its deadline. There are two, around the same Node: the simulator (package sim) in virtual time, and the broker's process
+// (package broker/host) with sockets, files and the real clock.
 package broker
 
 import (

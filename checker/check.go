@@ -24,6 +24,7 @@ func Check(run history.Run, h *history.History, broken []Broken, opt Options) Ve
 	v.Stats = act.stats
 	c := newLogCheck(run, h, contract)
 	c.check()
+	v.Stats.UnknownInLog = c.unknownInLog()
 	v.Findings = c.findings()
 	if contract.Durable && contract.CommittedReads {
 		j := judgeLinear(h, c.dense, opt.PorcupineSteps)
@@ -32,6 +33,11 @@ func Check(run history.Run, h *history.History, broken []Broken, opt Options) Ve
 	}
 	v.Findings = append(v.Findings, settleFindings(h, contract)...)
 	v.Findings = append(v.Findings, brokenFindings(broken)...)
+	for i := range v.Findings {
+		if f := &v.Findings[i]; f.Severity == Allowed {
+			f.Text += " The contract allows it: " + lower(contract.Because)
+		}
+	}
 	slices.SortStableFunc(v.Findings, func(a, b Finding) int {
 		return cmp.Compare(a.Severity.order(), b.Severity.order())
 	})
@@ -149,9 +155,19 @@ func (v *Verdict) conclude(act *activity, undecided int64) {
 		v.Status, v.Reason = Vacuous, vacuous
 	default:
 		v.Status = Valid
-		v.Reason = fmt.Sprintf("%d acknowledged writes and %d records read agree with the log at the end.", v.Stats.Acked, v.Stats.Records)
+		v.Reason = v.agreement()
 		if allowed > 0 {
 			v.Reason += " The contract allows " + count(allowed, "finding") + ": " + v.Contract.Because
 		}
 	}
+}
+
+// agreement says what was compared with the log. Under acks=0 no producer hears of its writes; that they are found is all there is to tell.
+func (v *Verdict) agreement() string {
+	s := &v.Stats
+	if v.Contract.Acks == 0 {
+		return fmt.Sprintf("Of %d sends under acks=0, which nobody acknowledges, %d are in the log at the end; %d records read agree with it.",
+			s.Unknown, s.UnknownInLog, s.Records)
+	}
+	return fmt.Sprintf("%d acknowledged writes and %d records read agree with the log at the end.", s.Acked, s.Records)
 }

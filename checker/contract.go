@@ -20,8 +20,10 @@ import (
 // Ordered: records that stay in the log stand in the order of real time. Truncation by epoch gives this even where records may be lost;
 // only faults outside the budget (a controller that forgot its epochs) can take it.
 //
-// ExactlyOnce is about retries and needs an idempotent producer. The raw client sends each value once and never again, so a value that
-// was sent once and stands twice is the log's own doing and a violation under every contract.
+// ExactlyOnce is about retries. A message that was sent once stands once at most, under every contract: nobody but the log itself can have
+// repeated it, so a duplicate of it is a violation always. What is not promised without an idempotent producer (KIP-98) is that a retry
+// does not repeat a message whose first sending took effect after all. The raw client of the workloads sends each value once and never
+// again, so it tests the former.
 func ContractOf(run history.Run) Contract {
 	c := Contract{
 		Acks: run.Acks, MinISR: run.MinISR, Factor: run.Factor, Unclean: run.Unclean, ELR: run.ELR,
@@ -61,7 +63,7 @@ func (c Contract) because() string {
 //	lost acknowledged write        Durable                                 allowed
 //	two values at one offset       Durable and CommittedReads              allowed
 //	  replicas apart at the end    always: truncation by epoch needs no promise of durability
-//	duplicate                      always: the client never resends
+//	duplicate                      always: the value was sent once
 //	phantom                        always
 //	read of a failed write         always
 //	order against real time        Ordered                                 allowed

@@ -46,23 +46,60 @@ type BrokerView struct {
 	Fenced      bool
 }
 
-// The invariants' names. Those of log contents are all decided by comparing with the ghost, the true committed log; the name says who
-// disagrees with it.
+// The invariants that compare entries below a high watermark. All are decided by comparing with the ghost, the true committed log; the
+// name says who disagrees with it.
 const (
-	LogMatching               = "LogMatching"                 // a follower's entry below its own HW
-	WeakIsr                   = "WeakIsr"                     // a deposed leader's entry below its own HW
-	ConsistentRead            = "ConsistentRead"              // the leader's entry below its HW: consumers read something else now
-	StrongIsr                 = "StrongIsr"                   // an entry below the true HW on a member of the controller's ISR
-	ValidHighWatermark        = "ValidHighWatermark"          // a member of the controller's ISR ends below the true HW
-	LeaderCandidate           = "LeaderCandidateCompleteness" // an eligible leader replica ends below the true HW
-	LeaderCompleteness        = "LeaderCompleteness"          // the leader ends below the true HW
-	LeaderInISR               = "LeaderInIsr"
-	ReplicationQuorumSuperset = "ReplicationQuorumSuperset" // the leader waits for fewer replicas than the controller's ISR
-	ValidControllerState      = "ValidControllerState"
-	OneLeaderPerEpoch         = "OneLeaderPerEpoch"
-	MonotoneEpoch             = "MonotoneEpoch"
-	MonotoneLeader            = "MonotoneLeader" // a leader's LEO or HW goes back within its epoch
-	ValidOffsets              = "ValidOffsets"   // log start ≤ HW ≤ LEO
+	// LogMatching states that a follower's entries below its own HW are the committed ones, so that any two replicas agree below both
+	// their HWs. From the TLA+ specification github.com/Vanlightly/kafka-tlaplus, as the Raft paper's property of that name.
+	LogMatching = "LogMatching"
+	// WeakIsr states the same of a leader that was deposed and does not know it yet. From the TLA+ specification
+	// github.com/hachikuji/kafka-specification.
+	WeakIsr = "WeakIsr"
+	// StrongIsr states that every member of the controller's ISR, or ELR, has the committed entries below the true HW. From
+	// hachikuji/kafka-specification; the ELR (KIP-966) joins as it may be elected just so.
+	StrongIsr = "StrongIsr"
+	// ConsistentRead states that the leader's entries below its HW are the committed ones: what a consumer read at an offset stays there.
+	// From Vanlightly/kafka-tlaplus.
+	ConsistentRead = "ConsistentRead"
+)
+
+// The invariants that compare a log's end with the true HW.
+const (
+	// ValidHighWatermark states that the log of every member of the controller's ISR reaches the true HW. From hachikuji/kafka-specification.
+	ValidHighWatermark = "ValidHighWatermark"
+	// LeaderCandidate states the same of every member of the ELR, which may be elected too (KIP-966). From Vanlightly/kafka-tlaplus.
+	LeaderCandidate = "LeaderCandidateCompleteness"
+	// LeaderCompleteness states that the log of the leader that the controller chose reaches the true HW. From Vanlightly/kafka-tlaplus.
+	LeaderCompleteness = "LeaderCompleteness"
+)
+
+// The invariants of who leads and of who must be waited for.
+const (
+	// LeaderInISR states that the leader which the controller committed is a member of the ISR that it committed. From
+	// hachikuji/kafka-specification.
+	LeaderInISR = "LeaderInIsr"
+	// ReplicationQuorumSuperset states that a leader of the committed epoch waits, before it moves its HW, for every member of the
+	// controller's ISR at least: its maximal ISR contains it (KIP-497). From Vanlightly/kafka-tlaplus.
+	ReplicationQuorumSuperset = "ReplicationQuorumSuperset"
+	// ValidControllerState states that ISR and ELR are among the assigned replicas and have no member in common, that no member of the ISR
+	// is fenced (but the last one in classic mode), and that the ELR is empty while the ISR has min.insync.replicas members (KIP-966). From
+	// Vanlightly/kafka-tlaplus.
+	ValidControllerState = "ValidControllerState"
+	// OneLeaderPerEpoch states that nobody leads in the committed epoch but the broker that the controller made its leader: the Raft
+	// paper's election safety, of partitions (KIP-101 rests on it).
+	OneLeaderPerEpoch = "OneLeaderPerEpoch"
+)
+
+// The invariants of what never goes back.
+const (
+	// MonotoneEpoch states that a partition's leader epoch goes back neither at the controller nor, within one incarnation, on a broker
+	// (KIP-101, KIP-320). Kafka's RaftEventSimulationTest asks the same of the metadata log, as MonotonicEpoch.
+	MonotoneEpoch = "MonotoneEpoch"
+	// MonotoneLeader states that a leader's LEO and HW do not go back while it leads in one epoch; across elections a local HW may. As
+	// MonotonicHighWatermark of Kafka's RaftEventSimulationTest.
+	MonotoneLeader = "MonotoneLeader"
+	// ValidOffsets states that log start ≤ HW ≤ LEO on every replica, as Kafka's UnifiedLog keeps them.
+	ValidOffsets = "ValidOffsets"
 )
 
 // Invariants looks at every state that a simulated cluster goes through. It keeps ghosts: the true high watermark of each

@@ -79,6 +79,18 @@ func (c *logCheck) check() {
 	c.decideByDumps()
 }
 
+// unknownInLog counts the sends of unknown outcome that stand in the log at the end.
+func (c *logCheck) unknownInLog() int64 {
+	n := int64(0)
+	for i := range c.h.Ops {
+		op := &c.h.Ops[i]
+		if op.Kind == history.Send && op.Outcome != history.OK && op.Outcome != history.Fail && c.found[i] > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 func (c *logCheck) partition(p history.Partition) int32 {
 	if i, ok := c.index[p]; ok {
 		return i

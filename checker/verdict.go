@@ -2,7 +2,11 @@
 // judge, invariants over the brokers' state, and the verdict with its witness. It sees a history and nothing else.
 package checker
 
-import "tidemark/history"
+import (
+	"fmt"
+
+	"tidemark/history"
+)
 
 // Status is a verdict's word.
 type Status string
@@ -70,21 +74,23 @@ type Witness struct {
 	Value     string             `json:"value"`
 	Offset    history.Offset     `json:"offset"`
 	Producer  int32              `json:"producer"`
-	Acked     int64              `json:"ackedNanos"` // when the producer got the ack, -1 if never
+	Acked     int64              `json:"ackedNanos"` // when the producer got the ack, in nanoseconds since the run's start; -1 if never
 	AckedBy   history.BrokerID   `json:"ackedBy"`
 	AckEpoch  history.Epoch      `json:"ackEpoch"` // leader epoch in which it was acknowledged, from the steps
 	HeldBy    []history.BrokerID `json:"heldBy"`   // replicas that had appended it when it was acknowledged
 	ISR       []history.BrokerID `json:"isr"`      // the ISR when it was acknowledged
 	RemovedBy []Removal          `json:"removedBy"`
 	Replaced  string             `json:"replaced,omitempty"` // the value that stands at its offset at the end
-	Steps     []history.Step     `json:"steps"`              // elections, truncations, ISR changes, downs and starts from its append to its loss
+	// Steps lists its appends, its acknowledgement (StepAck), and the elections, truncations, ISR changes, downs and starts from its
+	// append to its loss; where the leader that lost it had been elected before, from that election on.
+	Steps []history.Step `json:"steps"`
 }
 
 // Removal says how one replica came not to have the record: truncated, lost in a power failure, or never fetched.
 type Removal struct {
 	Broker history.BrokerID `json:"broker"`
-	How    string           `json:"how"` // truncated, recovery, never had it
-	Time   int64            `json:"timeNanos"`
+	How    string           `json:"how"`       // truncated, recovery, never had it
+	Time   int64            `json:"timeNanos"` // since the run's start, -1 if never
 	From   history.Offset   `json:"from"`
 	To     history.Offset   `json:"to"`
 	Leader history.BrokerID `json:"leader"` // whom it followed then
@@ -119,9 +125,37 @@ type Second struct {
 	Budget  string `json:"budget"`
 }
 
+// SecondJudge says in a sentence what porcupine adds to a verdict, "" where its outcome is none of those it may have.
+func (v Verdict) SecondJudge() string {
+	p := v.Porcupine
+	switch p.Outcome {
+	case Agrees:
+		if v.Status == Invalid {
+			return "The second judge (porcupine) adds nothing: it finds every operation in an order that a log could have, so what is wrong lies elsewhere."
+		}
+		return fmt.Sprintf("The second judge (porcupine) confirms it: the history is linearizable, in each of its %d windows.", p.Windows)
+	case Objects:
+		for i := range v.Findings {
+			if v.Findings[i].Class == Nonlinearizable {
+				return "The second judge (porcupine) alone objects to a part of the history: the log checker saw nothing wrong there."
+			}
+		}
+		return "The second judge (porcupine) confirms it: the history is not linearizable."
+	case OutOfBudget:
+		return fmt.Sprintf("The second judge (porcupine) adds nothing: its budget (%s) ran out in %d of %d windows.", p.Budget, p.Unknown, p.Windows)
+	case NotAsked:
+		if v.Contract.Durable && v.Contract.CommittedReads {
+			return "The second judge (porcupine) was not asked: it was given no budget."
+		}
+		return "The second judge (porcupine) was not asked: linearizability is promised only where acknowledged writes and what was read both stay."
+	}
+	return ""
+}
+
 // Stats counts what the run did, so that a green one can be seen to have done something.
 type Stats struct {
-	Sends, Acked, Failed, Unknown int64
+	Sends, Acked, Failed, Unknown int64 // sends by outcome; one without a completion is unknown
+	UnknownInLog                  int64 // of those unknown, how many stand in the log at the end
 	Polls, Records                int64
 	LeaderChanges, ISRShrinks     int64
 	ISRGrowths, Truncations       int64
@@ -142,7 +176,7 @@ type Contract struct {
 	WithinBudget   bool   `json:"withinBudget"` // the nemesis stays inside the fault budget
 	Durable        bool   `json:"durable"`      // what was acknowledged is never lost
 	Ordered        bool   `json:"ordered"`
-	ExactlyOnce    bool   `json:"exactlyOnce"`
+	ExactlyOnce    bool   `json:"exactlyOnce"`    // a retry repeats no message; one that was sent once never stands twice anyhow
 	CommittedReads bool   `json:"committedReads"` // what a consumer read stays
 	Because        string `json:"because"`        // one sentence: why the promises are what they are
 }

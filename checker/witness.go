@@ -1,7 +1,10 @@
 package checker
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"tidemark/history"
 )
@@ -121,6 +124,36 @@ func (l *stepLog) deposing(after history.Epoch, o history.Offset) *history.Step 
 	return nil
 }
 
+// deposed is the election of a leader without a record that was acknowledged or read.
+type deposed struct {
+	by      *history.Step    // nil if there was none
+	from    int64            // index of the first step that tells of it: the controller's, if it is known; never if there was none
+	unclean bool             // from outside ISR and ELR
+	early   bool             // before the acknowledgement or the read
+	broker  history.BrokerID // who acknowledged it or gave it out
+	unaware bool             // and had not heard of the election by then
+}
+
+// deposedBy finds the election that took a record's leader away.
+func (l *stepLog) deposedBy(w *walk, src source) deposed {
+	by := l.deposing(w.epoch, w.offset)
+	if by == nil {
+		return deposed{from: never}
+	}
+	d := deposed{by: by, from: by.Index, early: by.Index < src.index, broker: src.broker}
+	d.unaware = d.early && src.broker != history.NoBroker && src.broker != by.Broker
+	for _, s := range l.steps {
+		switch {
+		case s.Kind == history.StepISR && s.Epoch == by.Epoch && s.Index < by.Index:
+			d.from = min(d.from, s.Index)
+			d.unclean = d.unclean || strings.Contains(s.Detail, history.UncleanElection)
+		case s.Kind == history.StepFollow && s.Broker == src.broker && s.Epoch >= by.Epoch && s.Index < src.index:
+			d.unaware = false
+		}
+	}
+	return d
+}
+
 // causeOf names the step that took a lost record away: the election of a leader without it, else the cut that removed it. Equal causes
 // make one finding. Only the first few hundred of a partition are looked up; more would be the same story.
 func (c *logCheck) causeOf(logs []stepLog) func(*anomaly) int64 {
@@ -165,6 +198,7 @@ type walk struct {
 	isrThen  []history.BrokerID
 	removals []Removal
 	steps    []history.Step
+	deposed  deposed
 	kinds    []string // for the signature
 	lostAt   int64    // index of the last removal
 	born     bool     // the record was appended
@@ -175,6 +209,7 @@ func (l *stepLog) follow(src source, o history.Offset, brokers []history.BrokerI
 	from := l.origin(src, o)
 	w := &walk{src: from, epoch: l.epochAt(from, o), offset: o, brokers: brokers, held: map[history.BrokerID]bool{},
 		follows: map[history.BrokerID]*history.Step{}, ends: map[history.BrokerID]history.Offset{}}
+	w.deposed = l.deposedBy(w, src)
 	then := false
 	for _, s := range l.steps {
 		if s.Index > until {
@@ -227,6 +262,7 @@ func (w *walk) step(s *history.Step) {
 		w.ends[b] = s.To
 		if s.From <= o && o < s.To {
 			w.append(s)
+			tell = w.held[b]
 		}
 	case history.StepTruncate:
 		tell = true
@@ -274,7 +310,7 @@ func (w *walk) step(s *history.Step) {
 			w.touch("HW move")
 		}
 	}
-	if tell && w.born && len(w.steps) < maxWitnessSteps {
+	if tell && (w.born || s.Index >= w.deposed.from) && len(w.steps) < maxWitnessSteps {
 		w.steps = append(w.steps, *s)
 	}
 }
@@ -421,13 +457,28 @@ func (c *logCheck) finding(g *group, l *stepLog, brokers []history.BrokerID) Fin
 			}
 		}
 	}
+	if a.send >= 0 && told(&c.h.Ops[a.send]) {
+		witness.Steps = withAck(witness.Steps, &c.h.Ops[a.send], witness.AckEpoch)
+	}
 	if witness.ISR == nil {
 		witness.ISR = c.observedISR(a.part, src.index)
 	}
 	f := Finding{Class: a.class, Severity: severity, Partition: c.names[a.part], Offset: a.offset, Value: a.value,
 		Count: g.count, Ops: sortOps(g.ops), Witness: witness, Signature: signature(a.class, w.kinds)}
-	f.Text = c.text(a, &f, l.deposing(w.epoch, a.offset))
+	f.Text = c.text(a, &f, w.deposed)
 	return f
+}
+
+// StepAck is the kind of the step by which a witness tells an acknowledgement in its place among the protocol's steps: Broker gave it in
+// Epoch for the record at From, and Time is when it reached the producer.
+const StepAck history.StepKind = "acknowledged"
+
+// withAck puts a send's acknowledgement in its place among the steps.
+func withAck(steps []history.Step, op *history.Op, epoch history.Epoch) []history.Step {
+	ack := history.Step{Index: op.ReturnIndex, Time: op.Return, Kind: StepAck, Broker: op.Broker, Partition: op.Partition, Epoch: epoch,
+		Peer: history.NoBroker, From: op.Offset, To: op.Offset + 1, Detail: fmt.Sprintf("%s of process %d", op.Value, op.Process)}
+	at, _ := slices.BinarySearchFunc(steps, ack.Index, func(s history.Step, index int64) int { return cmp.Compare(s.Index, index) })
+	return slices.Insert(steps, at, ack)
 }
 
 // observedISR is the ISR that the observer saw last before an index, for worlds whose brokers report no steps.

@@ -75,11 +75,14 @@ func TestWitnessFields(t *testing.T) {
 				{Broker: 2, How: "never had it", Time: -1, From: -1, To: -1, Leader: 1, Epoch: 4},
 				{Broker: 3, How: "never had it", Time: -1, From: -1, To: -1, Leader: 2, Epoch: 5},
 			},
-			Steps: []history.Step{h.Steps[8], h.Steps[9], h.Steps[10], h.Steps[14], h.Steps[16]},
+			Steps: []history.Step{h.Steps[7],
+				{Index: 25, Time: 12345 * time.Millisecond, Kind: StepAck, Broker: 1, Partition: p, Epoch: 4, Peer: -1, From: 1, To: 2, Detail: "p2-118 of process 2"},
+				h.Steps[8], h.Steps[9], h.Steps[10], h.Steps[14], h.Steps[16]},
 		},
 		Signature: "lost acknowledged write: restart, ISR change, election, truncation",
 		Text: "Value p2-118 was acknowledged at 12.345s by broker 1 as leader of orders/0 in epoch 4 at offset 1. " +
 			"Only broker 1 held it then (ISR 1,2,3). " +
+			"min.insync.replicas is 2, so a second replica had to hold it before the acknowledgement. " +
 			"Broker 2 was elected at 14.100s in epoch 5 with its log ending at 1. " +
 			"Broker 1 truncated 2 → 1 at 16.200s on following broker 2. " +
 			"Brokers 2 and 3 never had it. " +

@@ -10,7 +10,7 @@ import (
 )
 
 // text tells a finding in a few plain sentences.
-func (c *logCheck) text(a *anomaly, f *Finding, deposing *history.Step) string {
+func (c *logCheck) text(a *anomaly, f *Finding, d deposed) string {
 	var t []string
 	say := func(format string, args ...any) { t = append(t, fmt.Sprintf(format, args...)) }
 	w := &f.Witness
@@ -45,17 +45,22 @@ func (c *logCheck) text(a *anomaly, f *Finding, deposing *history.Step) string {
 		op := &c.h.Ops[a.op]
 		say("Consumer %d read value %s at offset %d of %v from broker %d at %s.", op.Process, a.value, a.offset, f.Partition, op.Broker, clock(int64(op.Return)))
 	}
+	taken := a.class == LostWrite || a.class == UncommittedRead
+	if taken && d.early {
+		sayElection(say, d)
+	}
 	sayAck(say, w, f)
 	if len(w.HeldBy) > 0 {
 		say("%s held it then%s.", brokers(w.HeldBy, "Only broker"), inISR(w.ISR))
+		c.sayRule(say, w)
 	} else if len(w.ISR) > 0 && w.Acked >= 0 {
 		say("The ISR was %s then.", list(w.ISR))
 	}
 	if a.class == AckOffsetMismatch {
 		say("%s.", upper(a.detail))
 	}
-	if a.class == LostWrite || a.class == UncommittedRead {
-		c.sayLoss(say, a, f, deposing)
+	if taken {
+		c.sayLoss(say, a, f, d)
 	}
 	if a.class != LostWrite && f.Count > 1 {
 		say("This was found %d times.", f.Count)
@@ -101,10 +106,39 @@ func (c *logCheck) sayTwoValues(say func(string, ...any), a *anomaly, f *Finding
 	}
 }
 
+// sayRule tells which rule an acknowledgement broke: acks=all with min.insync.replicas asks for that many replicas before it.
+func (c *logCheck) sayRule(say func(string, ...any), w *Witness) {
+	need := c.contract.MinISR
+	if c.contract.Acks != -1 || w.Acked < 0 || len(w.HeldBy) >= need {
+		return
+	}
+	who := fmt.Sprintf("%d replicas", need)
+	if need == 2 {
+		who = "a second replica"
+	}
+	say("min.insync.replicas is %d, so %s had to hold it before the acknowledgement.", need, who)
+}
+
+// sayElection tells the election of the leader that lost the record; one before the acknowledgement is told before it.
+func sayElection(say func(string, ...any), d deposed) {
+	s, how := d.by, "was elected"
+	if d.early {
+		how = "had already been elected"
+	}
+	if d.unclean {
+		how += " uncleanly, from outside ISR and ELR,"
+	}
+	unaware := ""
+	if d.unaware {
+		unaware = fmt.Sprintf("; broker %d did not know yet", d.broker)
+	}
+	say("Broker %d %s at %s in epoch %d with its log ending at %d%s.", s.Broker, how, clock(int64(s.Time)), s.Epoch, logEnd(s), unaware)
+}
+
 // sayLoss tells how the record went: the election, each replica's removal, what stands there now.
-func (c *logCheck) sayLoss(say func(string, ...any), a *anomaly, f *Finding, deposing *history.Step) {
-	if deposing != nil {
-		say("Broker %d was elected at %s in epoch %d with its log ending at %d.", deposing.Broker, clock(int64(deposing.Time)), deposing.Epoch, logEnd(deposing))
+func (c *logCheck) sayLoss(say func(string, ...any), a *anomaly, f *Finding, d deposed) {
+	if d.by != nil && !d.early {
+		sayElection(say, d)
 	}
 	var without []history.BrokerID
 	for _, r := range f.Witness.RemovedBy {
@@ -182,6 +216,14 @@ func upper(s string) string {
 		return s
 	}
 	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// lower begins a text with a small letter.
+func lower(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
 }
 
 // sentence ends a text with a full stop.

@@ -20,7 +20,7 @@ const (
 // FaultEvent is one phase of one plan line.
 type FaultEvent struct {
 	Index   int64         `json:"index"`
-	Time    time.Duration `json:"time"`
+	Time    time.Duration `json:"time"`  // nanoseconds since the run's start
 	Fault   int           `json:"fault"` // the plan line's number, from 0
 	Phase   FaultPhase    `json:"phase"`
 	Kind    string        `json:"kind"`              // partition, kill, pause, powerfail, stop, elect, clock, ...

@@ -43,6 +43,10 @@ func (p Partition) Compare(q Partition) int {
 	}
 }
 
+// Times. Every time.Duration of this package is in nanoseconds, as Go counts it, in JSON (run.json, results.json, the journal) a whole
+// number of them: 1500000000 is 1.5 s. A field named Time, Invoke or Return is a moment, counted from the run's start on one monotonic
+// clock, virtual in the simulator; Run.Started alone is a time of day.
+
 // History is one run's record, split by kind. Each slice is in journal order; Index fields order entries across slices.
 type History struct {
 	Ops    []Op           `json:"ops"`
@@ -57,7 +61,7 @@ type History struct {
 // about (settle within its bound).
 type Mark struct {
 	Index  int64         `json:"index"`
-	Time   time.Duration `json:"time"`
+	Time   time.Duration `json:"time"` // nanoseconds since the run's start
 	Name   string        `json:"name"`
 	Failed bool          `json:"failed,omitempty"`
 	Detail string        `json:"detail,omitempty"`

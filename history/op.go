@@ -16,8 +16,9 @@ const (
 // Outcome is what the client knows of an operation's effect, as Jepsen's :ok, :fail and :info.
 type Outcome uint8
 
-// The outcomes. Pending: no completion was recorded. OK: it took effect. Fail: it definitely did not. Info: it may have
-// (timeout, disconnect, REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS_AFTER_APPEND, NOT_LEADER_OR_FOLLOWER).
+// The outcomes, and the words that people read: Pending, no completion was recorded. OK: it took effect. Fail ("failed"): it definitely
+// did not. Info ("unknown"): it may have (timeout, disconnect, REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+// NOT_LEADER_OR_FOLLOWER).
 const (
 	Pending Outcome = iota
 	OK
@@ -25,10 +26,15 @@ const (
 	Info
 )
 
-// Op is one operation with its invocation and its completion. Times are since the run's start, on one monotonic clock.
+// Op is one operation with its invocation and its completion. Invoke and Return are nanoseconds since the run's start, on one
+// monotonic clock.
+//
+// A process is a client as the history counts it, and does one thing at a time. After a send of unknown outcome, which may still take
+// effect at any later time, the client goes on under a new process number, as in Jepsen: the next one that is as far from the last as
+// there are clients. So five producers show not as p0 to p4 but, say, as p0, p25 and p157, and a value's p and number name its process.
 type Op struct {
 	ID          int64         `json:"id"`      // dense from 0, in order of invocation
-	Process     int32         `json:"process"` // one operation under way at a time
+	Process     int32         `json:"process"` // who asked: one operation under way at a time
 	Kind        OpKind        `json:"kind"`
 	Outcome     Outcome       `json:"outcome"`
 	Acks        int16         `json:"acks,omitempty"`  // of a send: 0, 1 or -1 (all)
@@ -37,8 +43,8 @@ type Op struct {
 	Broker      BrokerID      `json:"broker"` // who was asked
 	Epoch       Epoch         `json:"epoch"`  // leader epoch that the client believed in, -1 if none
 	Partition   Partition     `json:"partition"`
-	Invoke      time.Duration `json:"invoke"`
-	Return      time.Duration `json:"return"`
+	Invoke      time.Duration `json:"invoke"` // nanoseconds since the run's start
+	Return      time.Duration `json:"return"` // likewise; 0 while pending
 	InvokeIndex int64         `json:"invokeIndex"`
 	ReturnIndex int64         `json:"returnIndex"` // -1 while pending
 	Value       string        `json:"value,omitempty"`

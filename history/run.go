@@ -10,9 +10,9 @@ type Run struct {
 	Build    string            `json:"build"`  // hash of the program's own file: only the same build replays exactly
 	World    string            `json:"world"`  // sim or docker
 	Seed     uint64            `json:"seed,string"`
-	Started  time.Time         `json:"started"` // wall clock; no decision depends on it
-	Duration time.Duration     `json:"duration"`
-	Settle   time.Duration     `json:"settle"` // bound on settling
+	Started  time.Time         `json:"started"`  // wall clock; no decision depends on it
+	Duration time.Duration     `json:"duration"` // of the load, in nanoseconds
+	Settle   time.Duration     `json:"settle"`   // bound on settling, in nanoseconds
 	Brokers  int               `json:"brokers"`
 	Topic    string            `json:"topic"`
 	Parts    int               `json:"partitions"`

@@ -5,7 +5,7 @@ import "time"
 // ClusterState is what an observer saw of the cluster at one moment.
 type ClusterState struct {
 	Index      int64            `json:"index"`
-	Time       time.Duration    `json:"time"`
+	Time       time.Duration    `json:"time"` // nanoseconds since the run's start
 	Controller BrokerID         `json:"controller"`
 	Partitions []PartitionState `json:"partitions"` // in order of Partition.Compare
 }
@@ -49,10 +49,13 @@ const (
 	StepRecovery StepKind = "recovery" // Broker's recovery cut its log From → To (torn tail, lost segment)
 )
 
+// UncleanElection stands in the Detail of a StepISR that elected, uncleanly, a leader from outside ISR and ELR.
+const UncleanElection = "unclean election"
+
 // Step is one protocol step of one broker on one partition (Partition is zero for a step of the whole broker).
 type Step struct {
 	Index     int64         `json:"index"`
-	Time      time.Duration `json:"time"`
+	Time      time.Duration `json:"time"` // nanoseconds since the run's start
 	Kind      StepKind      `json:"kind"`
 	Broker    BrokerID      `json:"broker"`
 	Partition Partition     `json:"partition"`
@@ -68,7 +71,7 @@ type Step struct {
 // dump is no evidence of anything.
 type Dump struct {
 	Index     int64         `json:"index"`
-	Time      time.Duration `json:"time"`
+	Time      time.Duration `json:"time"` // when it was read: nanoseconds since the run's start
 	Broker    BrokerID      `json:"broker"`
 	Partition Partition     `json:"partition"`
 	LEO       Offset        `json:"leo"`

@@ -9,7 +9,9 @@ import (
 	"tidemark/world"
 )
 
-// Budget is the fault budget of a run: what may be unclean at once (the design's contract).
+// Budget is the fault budget of a run. Of every partition, fewer than min.insync.replicas replicas are unclean at once (killed or powered
+// off and not back in the ISR), or none of those lost unsynced data. Inside it everything holds that checker.ContractOf derives from the
+// configuration; a run that goes beyond it is promised nothing.
 type Budget struct {
 	MinISR  int
 	ELR     bool // false: classic mode

@@ -21,7 +21,7 @@ func (w *World) recordISR(h *host, changes []controller.Step) {
 		w.isr[c.Partition] = c.PartitionEpoch
 		detail := c.Detail
 		if c.Unclean {
-			detail += ", unclean election"
+			detail += ", " + history.UncleanElection
 		}
 		w.opt.Record(history.Step{
 			Time: w.now, Kind: history.StepISR, Broker: h.id, Partition: partitionOf(c.Partition), Epoch: history.Epoch(c.Epoch),

@@ -14,11 +14,11 @@ import (
 
 // Event is one event of a simulated run, as the trace tells it.
 type Event struct {
-	Seq  uint64
-	Time time.Duration
-	Node history.BrokerID
-	Text string
-	Hash uint64 // of the trace up to and including this event
+	Seq  uint64           // from 1, over the whole run
+	Time time.Duration    // virtual time since the run's start
+	Node history.BrokerID // where it happened; history.NoBroker for the network and the clients
+	Text string           // in words
+	Hash uint64           // of the trace up to and including this event
 }
 
 // noteKind tells the events in the hash apart.
