@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -43,11 +44,12 @@ func checkCommand() *cobra.Command {
 				if err := d.Finish(o, res.History); err != nil {
 					return trouble(err)
 				}
+				fmt.Fprintf(c.ErrOrStderr(), "rewrote %s and %s\n", filepath.Join(d.Path, "results.json"), d.ReportPath())
 			}
 			if asJSON {
 				return printJSON(c.OutOrStdout(), res.Verdict, exitOf(res.Verdict.Status))
 			}
-			fmt.Fprint(c.OutOrStdout(), harness.Summary(res.Verdict))
+			fmt.Fprint(c.OutOrStdout(), harness.Account(res))
 			if stored == nil && before.Verdict.Status != res.Verdict.Status {
 				fmt.Fprintf(c.OutOrStdout(), "the stored verdict was %s, by checker %s; this is checker %s\n",
 					before.Verdict.Status, before.Verdict.Checker, res.Verdict.Checker)

@@ -5,9 +5,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,8 +51,8 @@ func huntCommand() *cobra.Command {
 			if _, err := harness.Expand(run, plan); err != nil {
 				return usage(err)
 			}
-			if h.Seeds < 1 || h.Workers < 1 || h.First < 0 {
-				return usage(fmt.Errorf("--max-seeds %d, --workers %d, --first %d: expected 1 or more, 1 or more, 0 or more", h.Seeds, h.Workers, h.First))
+			if err := bounds(h, allowVacuous); err != nil {
+				return usage(err)
 			}
 			h.Run, h.Master = run, seed
 			if hashes {
@@ -67,7 +69,7 @@ func huntCommand() *cobra.Command {
 	f.DurationVar(&h.Budget, "budget", 0, "start no run after so long; 0 is no limit")
 	f.IntVar(&h.Workers, "workers", runtime.NumCPU(), "runs at a time")
 	f.BoolVar(&h.UntilFirst, "until-first", false, "stop at the first violation")
-	f.StringVar((*string)(&h.UntilClass), "until", "", "stop at the first anomaly of this class, allowed or not, such as \"lost acknowledged write\"")
+	f.StringVar((*string)(&h.UntilClass), "until-class", "", "stop at the first anomaly of this class, allowed or not:\n"+classes(",\n"))
 	f.StringVar(&o.out, "out", ".", "directory in which runs/ stands")
 	f.BoolVar(&asJSON, "json", false, "print the tally as JSON")
 	f.BoolVar(&twice, "twice", false, "run each seed again in another process and compare")
@@ -85,44 +87,87 @@ func printHashes(c *cobra.Command, h harness.Hunt) error {
 }
 
 func hunt(c *cobra.Command, h harness.Hunt, outDir string, asJSON, twice bool, allowVacuous float64) error {
-	log := c.ErrOrStderr()
-	fmt.Fprintf(log, "tidemark %s, hunt from master seed %d: %d seeds of %v on %d workers\n", harness.Version, h.Master, h.Seeds, h.Run.Duration, h.Workers)
+	log, out := c.ErrOrStderr(), c.OutOrStdout()
+	fmt.Fprintf(log, "tidemark %s, hunt from master seed %d: %d seeds of %v on %d workers\n%s", harness.Version, h.Master, h.Seeds, h.Run.Duration, h.Workers, setting(h.Run))
+	warnLate(log, h.Run)
 	found := map[int]uint64{}
-	var failing []*harness.Result
-	bar := startProgress(h.Seeds)
+	failing := map[int]*harness.Result{}
+	bar := startProgress(log, h.Seeds)
 	h.Each = func(n int, res *harness.Result, err error) {
-		bar.step()
+		bar.step(err != nil || res.Verdict.Status == checker.Invalid)
 		found[n] = res.Hash
 		if err == nil && len(failing) < keepMax && worthKeeping(res, h.UntilClass) {
-			failing = append(failing, res)
+			failing[n] = res
 		}
 	}
 	tally := h.Go(c.Context())
 	bar.end()
-	for _, res := range failing {
-		d, err := keep(c.Context(), outDir, res)
+	replays := map[int]string{}
+	for _, n := range slices.Sorted(maps.Keys(failing)) {
+		d, err := keep(c.Context(), outDir, failing[n])
 		if err != nil {
 			return trouble(err)
 		}
-		fmt.Fprintf(log, "%s, seed %d: %s\n  replay: %s\n", res.Verdict.Status, res.Run.Seed, res.Verdict.Reason, harness.ReplayLine(d))
+		replays[n] = harness.ReplayLine(d)
 	}
 	if asJSON {
-		if err := printJSON(c.OutOrStdout(), tally, exitValid); err != nil {
+		if err := printJSON(out, tally, exitValid); err != nil {
 			return err
 		}
+		out = log // stdout holds the tally alone
 	} else {
-		fmt.Fprint(c.OutOrStdout(), tally)
+		fmt.Fprint(out, tally)
 		for _, f := range tally.Failures {
-			fmt.Fprintf(c.OutOrStdout(), "%s: run %d, seed %d: %s\n", f.Status, f.Number, f.Seed, f.Reason)
+			if _, kept := replays[f.Number]; !kept {
+				fmt.Fprintf(out, "%s: run %d, seed %d: %s\n", f.Status, f.Number, f.Seed, f.Reason)
+			}
 		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(replays)) {
+		v := failing[n].Verdict
+		fmt.Fprintf(out, "%s: run %d, seed %d: %s\n  replay: %s\n", v.Status, n, failing[n].Run.Seed, v.Reason, replays[n])
 	}
 	if twice && c.Context().Err() == nil {
 		if err := compareHashes(c, h, found); err != nil {
 			return trouble(err)
 		}
-		fmt.Fprintf(c.OutOrStdout(), "%d seeds run again by another process with another GOMAXPROCS: the same hashes\n", len(found))
+		fmt.Fprintf(out, "%d seeds run again by another process with another GOMAXPROCS: the same hashes\n", len(found))
 	}
 	return ended(huntExit(c.Context(), tally, allowVacuous))
+}
+
+// bounds looks at the flags that are the hunt's own.
+func bounds(h harness.Hunt, allowVacuous float64) error {
+	for _, o := range []struct {
+		flag              string
+		value, least, top int
+	}{
+		{"max-seeds", h.Seeds, 1, 1_000_000_000},
+		{"first", h.First, 0, 1_000_000_000},
+		{"workers", h.Workers, 1, 1024},
+	} {
+		if o.value < o.least || o.value > o.top {
+			return fmt.Errorf("--%s %d, expected %d to %d", o.flag, o.value, o.least, o.top)
+		}
+	}
+	switch {
+	case h.Budget < 0:
+		return fmt.Errorf("--budget %v, expected a positive duration, or 0s for no limit", h.Budget)
+	case !(allowVacuous >= 0 && allowVacuous <= 100):
+		return fmt.Errorf("--allow-vacuous %v, expected 0 to 100 per cent", allowVacuous)
+	case h.UntilClass != "" && !slices.Contains(checker.Classes, h.UntilClass):
+		return fmt.Errorf("--until-class %q, expected one of %s", h.UntilClass, classes(", "))
+	}
+	return nil
+}
+
+// classes lists the classes of anomaly.
+func classes(between string) string {
+	var names []string
+	for _, class := range checker.Classes {
+		names = append(names, string(class))
+	}
+	return strings.Join(names, between)
 }
 
 // worthKeeping reports whether somebody will want to look at a run: it failed, or it shows what the hunt was for.

@@ -104,6 +104,6 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	root.AddCommand(runCommand(), replayCommand(), checkCommand(), huntCommand(), brokerCommand(),
-		doctorCommand(), cleanupCommand(), agentCommand())
+		doctorCommand(), cleanupCommand(), agentCommand(), planTopic(), optionsTopic())
 	return root
 }

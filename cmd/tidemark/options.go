@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"tidemark/broker/bug"
 	"tidemark/harness"
 	"tidemark/history"
 )
@@ -22,11 +24,13 @@ type options struct {
 	planFile string
 	classic  bool
 	out      string
+	given    func(flag string) bool // whether the command line has a flag
 }
 
 func (o *options) register(c *cobra.Command) {
 	o.run = harness.Defaults()
 	f := c.Flags()
+	o.given = f.Changed
 	f.StringVar(&o.run.World, "world", o.run.World, "the world to run in: sim, docker, or auto (docker if an engine answers, else sim)")
 	f.DurationVar(&o.run.Duration, "duration", o.run.Duration, "how long clients work under faults, in the world's time")
 	f.DurationVar(&o.run.Settle, "settle", o.run.Settle, "bound on settling after the last fault")
@@ -40,10 +44,10 @@ func (o *options) register(c *cobra.Command) {
 	f.BoolVar(&o.classic, "classic", false, "elect from the ISR alone, as Kafka before 4.0 (eligible.leader.replicas.enable=false)")
 	f.IntVar(&o.run.Writers, "producers", o.run.Writers, "number of producers")
 	f.IntVar(&o.run.Readers, "consumers", o.run.Readers, "number of consumers")
-	f.Float64Var(&o.run.Rate, "rate", o.run.Rate, "operations a second, all clients together")
-	f.StringToStringVar(&o.run.Config, "config", nil, "further broker configuration, key=value with Kafka's keys")
-	f.StringVar(&o.run.Bug, "bug", "", "switch on a known bug of the broker")
-	f.StringVar(&o.planFile, "plan", "", "file with the plan of faults (default: drawn from the seed)")
+	f.Float64Var(&o.run.Rate, "rate", o.run.Rate, "target of operations a second, all clients together; clients that wait for an answer fall short of it")
+	f.StringToStringVar(&o.run.Config, "config", nil, "further broker configuration, such as log.segment.bytes=65536; run.json shows all that holds, with the\nshorter times that a run sets (tidemark help options)")
+	f.StringVar(&o.run.Bug, "bug", "", "switch on a known bug of the broker: "+bugNames())
+	f.StringVar(&o.planFile, "plan", "", "file with the plan of faults, see tidemark help plan (default: drawn from the seed)")
 	f.BoolVar(&o.run.Beyond, "beyond-budget", false, "let faults go beyond what the contract allows for")
 }
 
@@ -62,6 +66,9 @@ func (o *options) complete() (run history.Run, plan string, err error) {
 	default:
 		return run, "", usage(fmt.Errorf("--acks %q, expected 0, 1 or all", o.acks))
 	}
+	if err := o.replicas(); err != nil {
+		return run, "", usage(err)
+	}
 	if o.planFile != "" {
 		text, err := os.ReadFile(o.planFile)
 		if err != nil {
@@ -72,6 +79,34 @@ func (o *options) complete() (run history.Run, plan string, err error) {
 		}
 	}
 	return run, plan, nil
+}
+
+// replicas looks whether defaults that nobody gave go with the number of brokers and replicas that somebody did.
+func (o *options) replicas() error {
+	r := &o.run
+	if r.Brokers < 1 || r.Factor < 1 {
+		return nil // wrong in themselves
+	}
+	if !o.given("replication-factor") && r.Factor > r.Brokers {
+		hint := fmt.Sprintf("--replication-factor %d", r.Brokers)
+		if !o.given("min-insync-replicas") && r.MinISR > r.Brokers {
+			hint += fmt.Sprintf(" --min-insync-replicas %d", r.Brokers)
+		}
+		return fmt.Errorf("--brokers %d with the default replication factor %d, expected at most %d: add %s", r.Brokers, r.Factor, r.Brokers, hint)
+	}
+	if !o.given("min-insync-replicas") && r.Factor <= r.Brokers && r.MinISR > r.Factor {
+		return fmt.Errorf("--replication-factor %d with the default min.insync.replicas %d, expected at most %d: add --min-insync-replicas %d", r.Factor, r.MinISR, r.Factor, r.Factor)
+	}
+	return nil
+}
+
+// bugNames lists the known bugs.
+func bugNames() string {
+	var names []string
+	for _, e := range bug.Registry {
+		names = append(names, string(e.Name))
+	}
+	return strings.Join(names, ", ")
 }
 
 // parseSeed reads a seed, or draws one where there is none.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -15,15 +16,23 @@ func onTerminal() bool {
 	return term.IsTerminal(int(os.Stderr.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// progress is a bar on a terminal, nothing elsewhere.
+// progressEvery is how often progress is told where it cannot be shown.
+const progressEvery = 30 * time.Second
+
+// progress is a bar on a terminal, elsewhere a line now and then.
 type progress struct {
 	p   *mpb.Progress
 	bar *mpb.Bar
+
+	log                   io.Writer
+	total, done, failures int
+	begun, last           time.Time
 }
 
-func startProgress(total int) *progress {
+func startProgress(log io.Writer, total int) *progress {
 	if !onTerminal() {
-		return &progress{}
+		now := time.Now()
+		return &progress{log: log, total: total, begun: now, last: now}
 	}
 	p := mpb.New(mpb.WithOutput(os.Stderr), mpb.WithRefreshRate(200*time.Millisecond))
 	bar := p.AddBar(int64(total),
@@ -32,9 +41,19 @@ func startProgress(total int) *progress {
 	return &progress{p: p, bar: bar}
 }
 
-func (p *progress) step() {
+// step says that one more run is over, and whether it failed.
+func (p *progress) step(failed bool) {
 	if p.bar != nil {
 		p.bar.Increment()
+		return
+	}
+	p.done++
+	if failed {
+		p.failures++
+	}
+	if time.Since(p.last) >= progressEvery {
+		p.last = time.Now()
+		fmt.Fprintf(p.log, "%d of %d seeds after %v, %d failed\n", p.done, p.total, p.last.Sub(p.begun).Round(time.Second), p.failures)
 	}
 }
 

@@ -26,8 +26,14 @@ func replayCommand() *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
+			if err := t.check(run.World, run.Brokers); err != nil {
+				return usage(err)
+			}
 			if run.World == harness.Contained {
 				return replayContained(c, out, run)
+			}
+			if c.Flags().Changed("out") {
+				return usage(fmt.Errorf("--out is for a run in containers, this one is of the world %s and its replay writes nothing", run.World))
 			}
 			rep, err := harness.Again(c.Context(), d, t.watch(c.OutOrStdout()))
 			if c.Context().Err() != nil {
@@ -37,7 +43,7 @@ func replayCommand() *cobra.Command {
 				return trouble(err)
 			}
 			w := c.OutOrStdout()
-			fmt.Fprint(w, harness.Summary(rep.Result.Verdict))
+			fmt.Fprint(w, harness.Account(rep.Result))
 			stored := rep.Stored.Verdict.Status
 			switch {
 			case rep.Matches:

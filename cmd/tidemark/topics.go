@@ -1,0 +1,98 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tidemark/harness"
+)
+
+// planTopic is the help on the language of plans.
+func planTopic() *cobra.Command {
+	return &cobra.Command{
+		Use:   "plan",
+		Short: "How to write a plan of faults, and what the fault budget is",
+		Long:  strings.TrimSpace(planText),
+	}
+}
+
+const planText = `
+A plan is a text file with one fault a line: when it strikes, what it does to whom, and for how long. # starts a comment, columns are
+free. A plan without faults is a baseline. run --plan FILE and hunt --plan FILE read one; without it the seed draws one, which plan.txt
+in the run's directory holds and the next run can take over.
+
+    at 2s                     partition leader(orders/0) | rest   for 5s
+    after 300 acks            kill controller                     for 3s
+    after 2 elections         pause follower(orders/0)            for 4s
+    when isr(orders/0) = 1    stop leader(orders/0)               for 2s
+    at 20s                    powerfail broker 2, broker 3        for 1s
+    at 25s                    elect broker 1 on orders/0
+
+When
+    at T                      so long after the start of the load. Trace, report, --from and --until count from the start of the run,
+                              some two seconds earlier: the end of a run says when the load began
+    after N acks [on P]       so many writes were acknowledged, in all or on partition P (topic/index)
+    after N elections [on P]  leaders changed so many times
+    when isr(P) = N           the ISR of P has N members
+    when leader(P) = N        broker N leads P; none stands for no leader
+A line strikes once. The plan ends a second before the load does, so that a fault has time to show; what has not struck by then is
+refused, what is in force is undone.
+
+Whom, as things stand when the line strikes
+    broker 2                  by number
+    leader(P), follower(P)    who leads P; one of the others, drawn
+    isr(P), osr(P)            every replica in the ISR of P, or outside of it
+    controller, random        the active controller; any broker that no fault holds down, drawn
+Several stand with commas between them.
+
+What
+    kill X                    the process ends at once (SIGKILL). What it wrote to its files stays, synced or not
+    powerfail X               the machine loses power: what was not synced is lost, in whole or in part, and the last write may be torn
+    stop X                    an orderly shutdown (SIGTERM): leadership is handed over first. A broker that does not end in 10s is killed
+    pause X                   the process stands still (SIGSTOP) with its connections open, and knows nothing of it when it goes on
+    clock X at 1.05           the clock runs fast or slow: 0.1 to 10 times, not 1
+    elect X on P              a clean election makes X, a member of the ISR, the leader of P; it has no length
+    partition X | Y           nothing passes between two sides; in a partition broker numbers stand alone: partition 1, 2 | 3
+    partition X -> Y          nothing passes from X to Y, the other way is open; rest stands for all others on either side
+    partition ring            every broker hears from a majority, no two from the same one
+    partition bridge X        two halves that only X can talk to both of
+Containers cannot do powerfail and clock: they share the machine's page cache and clock.
+
+For how long
+    for 5s                    then it is undone: the broker starts or goes on, the clock is right, links pass. Without it the fault stays
+                              until the plan's end
+Every fault is probed: it counts as seen to bite only if a probe found it in force.
+
+The fault budget
+A replica is unclean from the moment when it is killed or loses power until it is back in the ISR; one that lost unsynced data must also
+reach the high watermark again. A kill or power failure is refused if afterwards, of some partition, min.insync.replicas or more replicas
+would be unclean and one of them may have lost unsynced data. Inside this budget what was acknowledged under acks=all is on a replica that kept
+it, so a loss is a violation. In classic mode (--classic) a power failure also runs alone: every other fault is over and every ISR full.
+--beyond-budget refuses nothing of this; losses are then reported as allowed.
+`
+
+// optionsTopic is the help on what a run sets by itself.
+func optionsTopic() *cobra.Command {
+	return &cobra.Command{
+		Use:   "options",
+		Short: "What configuration a run's brokers have, and what the contract makes of it",
+		Long: strings.TrimSpace(optionsText) + "\n\nWhat a run sets where --config does not\n    " +
+			strings.Join(harness.Quick(), "\n    "),
+	}
+}
+
+const optionsText = `
+Brokers have Kafka's defaults, but for times and segments that are shorter, so that a minute holds many failures; they are listed below.
+run.json in a run's directory holds all that was set. --config KEY=VALUE, given once for each key, goes over it:
+
+    tidemark run --config log.segment.bytes=65536 --config replica.lag.time.max.ms=10000
+
+Keys with a flag of their own are refused there, and so are keys that each broker is given its own value of.
+
+The contract follows from the options. What was acknowledged is never lost if --acks is all, elections are clean (no --unclean) and faults
+stay inside the budget (tidemark help plan). What a consumer read stays under the same conditions whatever --acks is. A phantom, a
+duplicate of a value that was sent once and a consumer that skips are violations under every contract.
+Producers are not idempotent: each sends a value once and never again. A send whose answer is lost has an unknown outcome, and its value
+may be in the log once or not at all; twice is a violation, as nobody sent it twice. What retries would do is not tested.
+`
