@@ -160,8 +160,8 @@ type Stats struct {
 	LeaderChanges, ISRShrinks     int64
 	ISRGrowths, Truncations       int64
 	TornRecoveries                int64
-	Faults, FaultsObserved        int64
-	FaultsByKind                  map[string]int64 // observed
+	Faults, FaultsObserved        int64            // requested, and seen by a probe to take effect
+	FaultsByKind                  map[string]int64 // those that took effect
 	DumpedReplicas, DumpErrors    int64
 }
 

@@ -15,8 +15,8 @@ func Summary(v checker.Verdict) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s: %s\n", strings.ToUpper(string(v.Status)), v.Reason)
 	s := v.Stats
-	fmt.Fprintf(&out, "  sends %d: %d acknowledged, %d refused, %d unknown; polls %d: %d records\n", s.Sends, s.Acked, s.Failed, s.Unknown, s.Polls, s.Records)
-	fmt.Fprintf(&out, "  faults %d, seen to bite %d; leader changes %d, ISR shrinks %d, growths %d, truncations %d\n",
+	fmt.Fprintf(&out, "  sends %d: %d acknowledged, %d failed, %d unknown; polls %d: %d records\n", s.Sends, s.Acked, s.Failed, s.Unknown, s.Polls, s.Records)
+	fmt.Fprintf(&out, "  faults %d, %d took effect; leader changes %d, ISR shrinks %d, growths %d, truncations %d\n",
 		s.Faults, s.FaultsObserved, s.LeaderChanges, s.ISRShrinks, s.ISRGrowths, s.Truncations)
 	for _, f := range v.Findings {
 		fmt.Fprintf(&out, "  %s: %s (%d) on %s\n    %s\n", f.Severity, f.Class, f.Count, f.Partition, f.Text)

@@ -18,7 +18,7 @@ import (
 //	hw, start    high watermark, log start offset
 //
 //	invoke  id p f b e topic part acks v pos final marker    f: send, poll, seek; p: process; v: value; pos: position
-//	return  id as b off hw start err recs                    as: ok, fail, info; off: offset; recs: [offset,value,...]
+//	return  id as b off hw start err recs                    as: ok, fail (failed), info (unknown); off: offset; recs: [offset,value,...]
 //	fault   n phase kind line on detail                      n: number of the plan line; on: targets
 //	state   ctl parts                                        ctl: controller; parts: partitions
 //	          of which each: topic part leader e pe isr elr reps     pe: partition epoch; reps: replicas

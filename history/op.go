@@ -31,7 +31,8 @@ const (
 //
 // A process is a client as the history counts it, and does one thing at a time. After a send of unknown outcome, which may still take
 // effect at any later time, the client goes on under a new process number, as in Jepsen: the next one that is as far from the last as
-// there are clients. So five producers show not as p0 to p4 but, say, as p0, p25 and p157, and a value's p and number name its process.
+// there are clients. So five producers show not as p0 to p4 but, say, as p0, p25 and p157, and a value p25-3 names its process and
+// how many sends its producer made before.
 type Op struct {
 	ID          int64         `json:"id"`      // dense from 0, in order of invocation
 	Process     int32         `json:"process"` // who asked: one operation under way at a time

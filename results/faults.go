@@ -79,7 +79,7 @@ func (l *life) fate() string {
 	case l.observed >= 0:
 		return "left behind"
 	case l.applied >= 0:
-		return "not observed"
+		return "not seen to take effect"
 	default:
 		return "not applied"
 	}

@@ -23,7 +23,11 @@ const outcomeFormat = 1
 //	replay       the line to paste that replays the run
 //	wallSeconds  seconds of real time that the run took
 //	truncated    what is missing of the journal; "" if nothing
-//	verdict      checker.Verdict: status, reason, findings with their witnesses, contract, stats
+//	verdict      checker.Verdict: status, reason, findings with their witnesses, contract, stats, porcupine (the second judge)
+//
+// Times inside the verdict (ackedNanos, timeNanos, the time of a witness's step) are nanoseconds since the run's start; -1 is never. In
+// stats, Sends is Acked + Failed + Unknown, the outcomes that history calls OK, Fail and Info; FaultsObserved and FaultsByKind count the
+// faults that a probe saw take effect.
 type Outcome struct {
 	Run       history.Run
 	Verdict   checker.Verdict

@@ -18,6 +18,8 @@ type page struct {
 	Title, Name             string
 	Status, Headline        string
 	Reason, Truncated       string
+	SecondJudge             string
+	LoadBegan               string // "" if the history does not tell
 	Replay                  string
 	Glance                  []fact
 	Findings                []findingView
@@ -97,24 +99,26 @@ func newPage(o Outcome, h *history.History) page {
 	lines := timelines(h, v.Findings, spans, end)
 	table := tableOf(h.Ops, v.Findings, spans)
 	p := page{
-		Name:      fmt.Sprintf("seed %d", o.Run.Seed),
-		Status:    statusWord(v.Status),
-		Headline:  headline(v),
-		Reason:    clip(v.Reason, textRunesMax),
-		Truncated: clip(o.Truncated, textRunesMax),
-		Replay:    o.Replay,
-		Glance:    glance(o, h),
-		Windows:   windowViews(spans, h, v.Findings),
-		Charted:   len(h.Ops) > 0,
-		Bin:       secondsWord(binWidth(end)),
-		Promises:  promises(v.Contract),
-		Contract:  contractFacts(v.Contract),
-		Because:   clip(v.Contract.Because, textRunesMax),
-		Stats:     statFacts(v),
-		Errors:    errorCounts(h.Ops),
-		OpsShown:  len(table.ID),
-		OpsAll:    len(h.Ops),
-		Plan:      clipBytes(o.Run.Plan, planBytesMax),
+		Name:        fmt.Sprintf("seed %d", o.Run.Seed),
+		Status:      statusWord(v.Status),
+		Headline:    headline(v),
+		Reason:      clip(v.Reason, textRunesMax),
+		Truncated:   clip(o.Truncated, textRunesMax),
+		SecondJudge: clip(v.SecondJudge(), textRunesMax),
+		LoadBegan:   loadBegan(h.Marks),
+		Replay:      o.Replay,
+		Glance:      glance(o, h),
+		Windows:     windowViews(spans, h, v.Findings),
+		Charted:     len(h.Ops) > 0,
+		Bin:         secondsWord(binWidth(end)),
+		Promises:    promises(v.Contract),
+		Contract:    contractFacts(v.Contract),
+		Because:     clip(v.Contract.Because, textRunesMax),
+		Stats:       statFacts(v),
+		Errors:      errorCounts(h.Ops),
+		OpsShown:    len(table.ID),
+		OpsAll:      len(h.Ops),
+		Plan:        clipBytes(o.Run.Plan, planBytesMax),
 		Data: pageData{
 			End: end.Seconds(), Bands: bandsOf(lives, end), Marks: marksOf(h.Marks), Latency: charts.latency, Rate: charts.rate,
 			Partitions: lines, Windows: windowsData(spans, lines, v.Findings), Ops: table,
@@ -178,6 +182,15 @@ func headline(v checker.Verdict) string {
 	}
 }
 
+// loadBegan is when the load began, from which a plan's times count; "" if the history does not tell.
+func loadBegan(marks []history.Mark) string {
+	i := slices.IndexFunc(marks, func(m history.Mark) bool { return m.Name == "load" })
+	if i < 0 {
+		return ""
+	}
+	return at(marks[i].Time)
+}
+
 // glance is the run on one line.
 func glance(o Outcome, h *history.History) []fact {
 	s := o.Verdict.Stats
@@ -186,9 +199,9 @@ func glance(o Outcome, h *history.History) []fact {
 		{"brokers", strconv.Itoa(o.Run.Brokers)},
 		{"length", secondsWord(o.Run.Duration)},
 		{"sends acknowledged", fmt.Sprintf("%s of %s", count(s.Acked), count(s.Sends))},
-		{"outcome unknown", count(s.Unknown)},
+		{"outcome unknown", fmt.Sprintf("%s, %s of them in the log", count(s.Unknown), count(s.UnknownInLog))},
 		{"leader changes", count(s.LeaderChanges)},
-		{"faults observed", fmt.Sprintf("%s of %s", count(s.FaultsObserved), count(s.Faults))},
+		{"faults that took effect", fmt.Sprintf("%s of %s", count(s.FaultsObserved), count(s.Faults))},
 	}
 	if o.Run.Bug != "" {
 		facts = append(facts, fact{"bug switched on", clip(o.Run.Bug, 80)})
@@ -203,7 +216,7 @@ func promises(c checker.Contract) []promise {
 	return []promise{
 		{"Durable", c.Durable, "what was acknowledged is never lost"},
 		{"Ordered", c.Ordered, "what was acknowledged before another was sent stands before it"},
-		{"Exactly once", c.ExactlyOnce, "no acknowledged message stands twice"},
+		{"Exactly once", c.ExactlyOnce, "a retry does not repeat a message; one that was sent once stands at most once, whatever the contract"},
 		{"Committed reads", c.CommittedReads, "what a consumer has read stays"},
 	}
 }
@@ -227,6 +240,7 @@ func statFacts(v checker.Verdict) []fact {
 		{"Sends acknowledged", count(s.Acked)},
 		{"Sends failed", count(s.Failed)},
 		{"Sends of unknown outcome", count(s.Unknown)},
+		{"Of these in the log at the end", count(s.UnknownInLog)},
 		{"Polls", count(s.Polls)},
 		{"Records read", count(s.Records)},
 		{"Leader changes", count(s.LeaderChanges)},
@@ -235,7 +249,7 @@ func statFacts(v checker.Verdict) []fact {
 		{"Truncations", count(s.Truncations)},
 		{"Torn tails recovered", count(s.TornRecoveries)},
 		{"Faults", count(s.Faults)},
-		{"Faults observed", count(s.FaultsObserved)},
+		{"Faults that took effect", count(s.FaultsObserved)},
 		{"Replicas dumped", count(s.DumpedReplicas)},
 		{"Dumps unreadable", count(s.DumpErrors)},
 	}
@@ -245,7 +259,7 @@ func statFacts(v checker.Verdict) []fact {
 	}
 	sort.Strings(kinds)
 	for _, kind := range kinds[:min(len(kinds), errorsMax)] {
-		facts = append(facts, fact{"Observed of kind " + clip(kind, 40), count(s.FaultsByKind[kind])})
+		facts = append(facts, fact{"Took effect: " + clip(kind, 40), count(s.FaultsByKind[kind])})
 	}
 	second := v.Porcupine.Outcome
 	if v.Porcupine.Windows > 0 {

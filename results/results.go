@@ -2,9 +2,9 @@
 //
 // A run directory is runs/<UTC time>-<seed>/ with
 //
-//	run.json              the run fully expanded; written before anything starts
+//	run.json              the run fully expanded, history.Run, its lengths of time in nanoseconds; written before anything starts
 //	plan.txt              the nemesis plan as text
-//	history.ndjson.zst    the journal: operations, faults, observations, protocol steps, dumps
+//	history.ndjson.zst    the journal: operations, faults, observations, protocol steps, dumps; times in nanoseconds since the run's start
 //	broker-N.log          what broker N logged
 //	results.json          verdict, witness and hashes, see Outcome
 //	report.html           the same to read: one file, offline

@@ -193,10 +193,10 @@ func (s *story) elect(now time.Duration, b history.BrokerID, epoch history.Epoch
 		}
 	}
 	s.brokers[b].leads, s.brokers[b].epoch = true, epoch
-	s.step(now, history.Step{Kind: history.StepElection, Broker: b, Epoch: epoch, Peer: history.NoBroker, From: s.brokers[b].leo})
+	s.step(now, history.Step{Kind: history.StepElection, Broker: b, Epoch: epoch, Peer: history.NoBroker, From: s.brokers[b].hw, To: s.brokers[b].leo})
 	for _, id := range []history.BrokerID{1, 2, 3} {
 		if other := s.brokers[id]; id != b && other.up && !other.cut {
-			s.step(now, history.Step{Kind: history.StepFollow, Broker: id, Peer: b, Epoch: epoch, From: other.leo})
+			s.step(now, history.Step{Kind: history.StepFollow, Broker: id, Peer: b, Epoch: epoch, From: other.hw, To: other.leo})
 		}
 	}
 }
@@ -211,7 +211,7 @@ func (s *story) cut(_ time.Duration, b history.BrokerID, cut bool) { s.brokers[b
 func (s *story) truncate(now time.Duration, b history.BrokerID) {
 	r := s.brokers[b]
 	r.leads, r.epoch = false, s.epoch
-	s.step(now, history.Step{Kind: history.StepFollow, Broker: b, Peer: s.leader, Epoch: s.epoch, From: r.leo})
+	s.step(now, history.Step{Kind: history.StepFollow, Broker: b, Peer: s.leader, Epoch: s.epoch, From: r.hw, To: r.leo})
 	to := s.lost.Offset - 3
 	s.step(now+4*time.Millisecond, history.Step{Kind: history.StepTruncate, Broker: b, Peer: s.leader, Epoch: s.epoch, From: r.leo, To: to})
 	r.leo, r.hw = to, min(r.hw, to)

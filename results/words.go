@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"tidemark/checker"
 	"tidemark/history"
 )
 
@@ -187,15 +188,17 @@ func stepWord(s history.Step) string {
 	var text string
 	switch s.Kind {
 	case history.StepElection:
-		text = fmt.Sprintf("%s became leader in epoch %s, its log ending at %s", who, epochWord(s.Epoch), offsetWord(s.From))
+		text = fmt.Sprintf("%s became leader in epoch %s, its log ending at %s", who, epochWord(s.Epoch), offsetWord(s.To))
 	case history.StepFollow:
-		text = fmt.Sprintf("%s follows %s in epoch %s, its log ending at %s", who, brokerWord(s.Peer), epochWord(s.Epoch), offsetWord(s.From))
+		text = fmt.Sprintf("%s follows %s in epoch %s, its log ending at %s", who, brokerWord(s.Peer), epochWord(s.Epoch), offsetWord(s.To))
 	case history.StepISR:
 		text = fmt.Sprintf("the in-sync replicas became %s", brokersWord(s.ISR))
 	case history.StepHW:
 		text = fmt.Sprintf("%s moved its high watermark %s → %s", who, offsetWord(s.From), offsetWord(s.To))
 	case history.StepAppend:
 		text = fmt.Sprintf("%s appended %s in epoch %s", who, rangeWord(s.From, s.To-1), epochWord(s.Epoch))
+	case checker.StepAck:
+		text = fmt.Sprintf("%s acknowledged %s in epoch %s", who, rangeWord(s.From, s.From), epochWord(s.Epoch))
 	case history.StepTruncate:
 		text = fmt.Sprintf("%s truncated its log %s → %s", who, offsetWord(s.From), offsetWord(s.To))
 	case history.StepStart:
