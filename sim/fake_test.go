@@ -62,6 +62,10 @@ func (f *fake) Flushed(_ time.Duration, id disk.FlushID, err error) {
 		f.onFlushed(f, id, err)
 		return
 	}
+	if err == nil {
+		f.say("flushed %d: ok", id)
+		return
+	}
 	f.say("flushed %d: %v", id, err)
 }
 

@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -84,13 +85,33 @@ func (s *stage) run(t *testing.T, d *datadriven.TestData) string {
 	return s.output()
 }
 
+// errorCode is the error code that a line asks for by Kafka's name, or by a number that no name belongs to; 0 without one.
+func errorCode(d *datadriven.TestData) int16 {
+	name := "0"
+	for _, arg := range d.CmdArgs {
+		if arg.Key == "code" {
+			name = arg.Vals[0]
+		}
+	}
+	for code := int16(-1); code < 200; code++ {
+		if codeName(code) == name {
+			return code
+		}
+	}
+	code, err := strconv.ParseInt(name, 10, 16)
+	if err != nil {
+		panic("no error is called " + name)
+	}
+	return int16(code)
+}
+
 // misbehave makes the cluster do what it should not.
 func (s *stage) misbehave(d *datadriven.TestData, number func(string, int) int) {
 	s.fake.mu.Lock()
 	defer s.fake.mu.Unlock()
 	switch d.Cmd {
 	case "produce": // what happens to the next Produce requests
-		m := mishap{code: int16(number("code", 0)), append: d.HasArg("append"), hangUp: d.HasArg("hang-up")}
+		m := mishap{code: errorCode(d), append: d.HasArg("append"), hangUp: d.HasArg("hang-up")}
 		for range number("times", 1) {
 			s.fake.produce = append(s.fake.produce, m)
 		}
@@ -115,7 +136,7 @@ func (s *stage) output() string {
 	var b strings.Builder
 	ops := s.a.Record.History().Ops
 	for _, op := range ops[s.told:] {
-		fmt.Fprintf(&b, "%3d p%d %d-%d ", op.ID, op.Process, op.Invoke.Milliseconds(), op.Return.Milliseconds())
+		fmt.Fprintf(&b, "%3d p%d %d-%d ms ", op.ID, op.Process, op.Invoke.Milliseconds(), op.Return.Milliseconds())
 		switch op.Kind {
 		case history.Send:
 			fmt.Fprintf(&b, "send %s %s acks=%d", op.Partition, op.Value, op.Acks)
@@ -124,7 +145,7 @@ func (s *stage) output() string {
 		case history.Seek:
 			fmt.Fprintf(&b, "seek %s to %d", op.Partition, op.Position)
 		}
-		fmt.Fprintf(&b, " at broker %d epoch %d: %s", op.Broker, op.Epoch, [...]string{"pending", "ok", "fail", "info"}[op.Outcome])
+		fmt.Fprintf(&b, " at broker %d epoch %d: %s", op.Broker, op.Epoch, [...]string{"pending", "ok", "failed", "unknown"}[op.Outcome])
 		if op.Outcome == history.OK && op.Kind == history.Send {
 			fmt.Fprintf(&b, " offset %d", op.Offset)
 		}

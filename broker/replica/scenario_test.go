@@ -22,10 +22,10 @@ import (
 
 // TestScenarios runs the stories in testdata. Brokers are 1, 2, 3; the topic is t. Commands:
 //
-//	cluster [brokers=3] [partitions=1] [min=2] [classic] [lag=ms] [lag-messages=n] [fetch-bytes=n] [bug=name]
+//	cluster [brokers=3] [partitions=1] [min=2] [classic] [lag=10s] [lag-messages=n] [fetch-bytes=n] [bug=name]
 //	                                                                                             starts afresh; 1 leads
-//	produce B VALUE... [acks=all|1|0] [timeout=ms] [partition=n]                                 one batch by a client
-//	consume B OFFSET [wait=ms] [epoch=n]                                                         a client's fetch
+//	produce B VALUE... [acks=all|1|0] [timeout=30s] [partition=n]                                one batch by a client
+//	consume B OFFSET [wait=0s] [epoch=n]                                                         a client's fetch
 //	replicate [B...]            everything between these followers (default all) and their leaders moves until nothing does
 //	request F->L, response L->F one fetch, or one answer, is delivered; lose F->L: it is lost, and the follower knows
 //	elect B [isr=..] [to=..]    the controller makes B leader in the next epoch, and tells the brokers in to (default all that are up)
@@ -38,7 +38,7 @@ import (
 //	retain B OFFSET             B's log loses everything below OFFSET; lose-topic-id B: a crash lost partition.metadata;
 //	                            spoil B FILE: what a file holds makes no sense
 //	hold-flushes B, flushes B   B's flushes wait, and are shown; flush B carries them out
-//	tick MS                     time passes
+//	tick SPAN                   time passes
 //	list B TIMESTAMP, epoch-end B EPOCH, state, log, clean-epoch B (of which clean end the broker tells the controller)
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -114,6 +114,13 @@ func parseArgs(words []string) args {
 func (a args) number(key string, otherwise int) int {
 	if n, err := strconv.Atoi(a.options[key]); err == nil {
 		return n
+	}
+	return otherwise
+}
+
+func (a args) span(key string, otherwise time.Duration) time.Duration {
+	if d, err := time.ParseDuration(a.options[key]); err == nil {
+		return d
 	}
 	return otherwise
 }
@@ -275,7 +282,7 @@ func (s *scenario) cluster(a args) error {
 	cfg := config.Default()
 	cfg.MinInsyncReplicas = a.number("min", 2)
 	cfg.EligibleLeaderReplicas = !a.has("classic")
-	cfg.ReplicaLagTimeMax = time.Duration(a.number("lag", 10_000)) * time.Millisecond
+	cfg.ReplicaLagTimeMax = a.span("lag", 10*time.Second)
 	cfg.ReplicaLagMaxMessages = int64(a.number("lag-messages", 0))
 	cfg.ReplicaFetchResponseMaxBytes = a.number("fetch-bytes", cfg.ReplicaFetchResponseMaxBytes)
 	cfg.Bug = bug.Name(a.options["bug"])
@@ -298,7 +305,7 @@ func (s *scenario) publish(to []kafka.BrokerID) {
 func (s *scenario) produce(a args) {
 	c, h := s.c, s.first(a)
 	req := kmsg.NewPtrProduceRequest()
-	req.Version, req.Acks, req.TimeoutMillis = 9, -1, int32(a.number("timeout", 30_000))
+	req.Version, req.Acks, req.TimeoutMillis = 9, -1, int32(a.span("timeout", 30*time.Second).Milliseconds())
 	if acks := a.options["acks"]; acks != "" && acks != "all" {
 		req.Acks = int16(a.number("acks", -1))
 	}
@@ -329,7 +336,7 @@ func (s *scenario) consume(a args) {
 	c, h := s.c, s.first(a)
 	req := kmsg.NewPtrFetchRequest()
 	req.Version, req.ReplicaID = 12, -1
-	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(a.number("wait", 0)), int32(a.number("min-bytes", 1)), 1<<20
+	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(a.span("wait", 0).Milliseconds()), int32(a.number("min-bytes", 1)), 1<<20
 	topic := kmsg.NewFetchRequestTopic()
 	topic.Topic = topicName
 	part := kmsg.NewFetchRequestTopicPartition()
@@ -431,8 +438,11 @@ func code(name string) int16 {
 // tick lets time pass, waking each broker exactly at its deadlines.
 func (s *scenario) tick(a args) {
 	c := s.c
-	ms, _ := strconv.Atoi(a.plain[0])
-	end := c.now + time.Duration(ms)*time.Millisecond
+	span, err := time.ParseDuration(a.plain[0])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	end := c.now + span
 	for {
 		next := end
 		for _, h := range c.brokers {
