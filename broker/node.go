@@ -217,7 +217,7 @@ func (n *Node) pumpReplicas(now time.Duration) (progress bool) {
 func (n *Node) flush(f disk.Flush, ofController bool) {
 	n.flushID++
 	n.flushes[n.flushID] = innerFlush{ofController, f.ID}
-	f.ID = n.flushID
+	f.ID, f.Urgent = n.flushID, ofController
 	n.out.Flushes = append(n.out.Flushes, f)
 }
 

@@ -16,27 +16,50 @@ const (
 	diskWorkMax = 100 * time.Microsecond
 )
 
-// flushQueue carries out a broker's flushes one after another, step by step: a crash may fall between two steps, or into one.
+// flushQueue carries out a broker's flushes one at a time, step by step: a crash may fall between two steps, or into one. Urgent ones
+// overtake those that have not begun.
 type flushQueue struct {
 	h       *host
+	urgent  fifo[disk.Flush]
 	queue   fifo[disk.Flush]
-	step    int   // under way, of the first flush
-	work    event // when the step under way is done
-	waiting bool  // a step was done while the process was paused
-	err     error // outcome of the first flush
+	current disk.Flush // under way
+	busy    bool       // there is one
+	step    int        // under way, of the current flush
+	work    event      // when the step under way is done
+	waiting bool       // a step was done while the process was paused
+	err     error      // outcome of the current flush
 }
 
 func (q *flushQueue) add(f disk.Flush) {
-	q.queue.push(f)
-	if q.queue.len() == 1 {
-		q.begin()
+	if f.Urgent {
+		q.urgent.push(f)
+	} else {
+		q.queue.push(f)
+	}
+	if !q.busy {
+		q.next()
 	}
 }
 
-// begin starts the next step of the first flush, or its report if there is none.
+// next begins the flush whose turn it is, if there is one.
+func (q *flushQueue) next() {
+	switch {
+	case q.urgent.len() > 0:
+		q.current = q.urgent.pop()
+	case q.queue.len() > 0:
+		q.current = q.queue.pop()
+	default:
+		q.current, q.busy = disk.Flush{}, false
+		return
+	}
+	q.step, q.err, q.busy = 0, nil, true
+	q.begin()
+}
+
+// begin starts the next step of the current flush, or its report if there is none.
 func (q *flushQueue) begin() {
 	h := q.h
-	f := q.queue.first()
+	f := &q.current
 	if q.step == len(f.Steps) || q.err != nil {
 		h.w.queue.schedule(&q.work, h.w.now)
 		return
@@ -60,7 +83,7 @@ func (q *flushQueue) begin() {
 // fire is the end of the step under way.
 func (q *flushQueue) fire() {
 	h := q.h
-	f := q.queue.first()
+	f := &q.current
 	if q.step < len(f.Steps) && q.err == nil {
 		h.w.events++
 		s := &f.Steps[q.step]
@@ -83,15 +106,12 @@ func (q *flushQueue) fire() {
 	h.input(input{kind: inFlushed})
 }
 
-// report tells the node how its first flush ended, and goes on with the next.
+// report tells the node how its current flush ended, and goes on with the next.
 func (q *flushQueue) report() {
 	h := q.h
-	f, err := q.queue.pop(), q.err
-	q.step, q.err = 0, nil
-	if q.queue.len() > 0 {
-		q.begin()
-	}
-	h.node.Flushed(h.local(), f.ID, err)
+	id, err := q.current.ID, q.err
+	q.next()
+	h.node.Flushed(h.local(), id, err)
 }
 
 // resume goes on after a pause.
@@ -106,5 +126,5 @@ func (q *flushQueue) resume() {
 func (q *flushQueue) abort() {
 	q.h.w.queue.cancel(&q.work)
 	q.h.drive.abortSync()
-	q.queue, q.step, q.waiting, q.err = fifo[disk.Flush]{}, 0, false, nil
+	*q = flushQueue{h: q.h, work: q.work}
 }

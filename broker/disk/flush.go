@@ -27,10 +27,12 @@ type Step struct {
 type FlushID uint64
 
 // Flush is work that must reach the platter: the shell runs its steps in order, in its own time (a crash may fall between
-// two), stops at the first error, and reports the outcome with the id. Flushes of one broker run one after another, in order.
+// two), stops at the first error, and reports the outcome with the id. Flushes of one broker run one at a time, in order, but urgent ones
+// before all that have not begun: the controller's log must not wait behind a thousand segments.
 type Flush struct {
-	ID    FlushID
-	Steps []Step
+	ID     FlushID
+	Urgent bool
+	Steps  []Step
 }
 
 // ReplaceFile is the way to change a small file so that a crash leaves either the old or the new content: write a

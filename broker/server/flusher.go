@@ -6,18 +6,24 @@ import (
 	"tidemark/broker/disk"
 )
 
-// flusher runs flushes one after another, in order. The node bounds how many wait: one for each replica and the controller's log.
+// flusher runs flushes one at a time, in order, urgent ones before all that have not begun. The node bounds how many wait: one for each
+// replica and the controller's log.
 type flusher struct {
-	mu    sync.Mutex
-	queue []disk.Flush
-	some  chan struct{} // holds one while queue may not be empty
+	mu     sync.Mutex
+	urgent []disk.Flush
+	queue  []disk.Flush
+	some   chan struct{} // holds one while something may wait
 }
 
 func newFlusher() flusher { return flusher{some: make(chan struct{}, 1)} }
 
 func (f *flusher) add(flush disk.Flush) {
 	f.mu.Lock()
-	f.queue = append(f.queue, flush)
+	if flush.Urgent {
+		f.urgent = append(f.urgent, flush)
+	} else {
+		f.queue = append(f.queue, flush)
+	}
 	f.mu.Unlock()
 	select {
 	case f.some <- struct{}{}:
@@ -25,19 +31,26 @@ func (f *flusher) add(flush disk.Flush) {
 	}
 }
 
-func (f *flusher) take() []disk.Flush {
+// take is the flush whose turn it is; false when none waits.
+func (f *flusher) take() (next disk.Flush, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	taken := f.queue
-	f.queue = nil
-	return taken
+	from := &f.queue
+	if len(f.urgent) > 0 {
+		from = &f.urgent
+	}
+	if len(*from) == 0 {
+		return next, false
+	}
+	next, *from = (*from)[0], (*from)[1:]
+	return next, true
 }
 
 // waiting is how many flushes have not begun.
 func (f *flusher) waiting() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.queue)
+	return len(f.urgent) + len(f.queue)
 }
 
 // flush is the flusher's goroutine. When the broker is closed it stops between two steps, as a process does that is killed.
@@ -48,7 +61,7 @@ func (s *Server) flush() {
 		case <-s.quit:
 			return
 		}
-		for _, f := range s.flusher.take() {
+		for f, ok := s.flusher.take(); ok; f, ok = s.flusher.take() {
 			err := s.runFlush(f)
 			s.metrics.flushes.Add(1)
 			if !s.post(event{kind: evFlushed, flush: f.ID, err: err}) {
