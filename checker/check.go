@@ -166,7 +166,7 @@ func (v *Verdict) conclude(act *activity, undecided int64) {
 func (v *Verdict) agreement() string {
 	s := &v.Stats
 	if v.Contract.Acks == 0 {
-		return fmt.Sprintf("Of %d sends under acks=0, which nobody acknowledges, %d are in the log at the end; %d records read agree with it.",
+		return fmt.Sprintf("Of %d sends under acks=0, which nobody acknowledges, %d are in the log at the end, and the rest may be lost; %d records read agree with the log.",
 			s.Unknown, s.UnknownInLog, s.Records)
 	}
 	return fmt.Sprintf("%d acknowledged writes and %d records read agree with the log at the end.", s.Acked, s.Records)

@@ -144,7 +144,7 @@ func (l *stepLog) deposedBy(w *walk, src source) deposed {
 	d.unaware = d.early && src.broker != history.NoBroker && src.broker != by.Broker
 	for _, s := range l.steps {
 		switch {
-		case s.Kind == history.StepISR && s.Epoch == by.Epoch && s.Index < by.Index:
+		case s.Kind == history.StepISR && s.Epoch == by.Epoch: // the leader may hear of it before the one who tells
 			d.from = min(d.from, s.Index)
 			d.unclean = d.unclean || strings.Contains(s.Detail, history.UncleanElection)
 		case s.Kind == history.StepFollow && s.Broker == src.broker && s.Epoch >= by.Epoch && s.Index < src.index:

@@ -33,6 +33,12 @@ func TestWitnessWords(t *testing.T) {
 			r.Unclean = true
 			h.Steps[9].Detail = "broker fenced, " + history.UncleanElection
 		}, []string{"Broker 2 was elected uncleanly, from outside ISR and ELR, at 14.100s in epoch 5", "The contract allows it: unclean leader election lets"}, nil},
+		{"an unclean election, told after the leader knew", func(r *history.Run, h *history.History) {
+			r.Unclean = true
+			h.Steps[9].Detail = history.UncleanElection
+			h.Steps[9].Index, h.Steps[10].Index = h.Steps[10].Index, h.Steps[9].Index
+			h.Steps[9], h.Steps[10] = h.Steps[10], h.Steps[9]
+		}, []string{"Broker 2 was elected uncleanly"}, nil},
 		{"another election was unclean", func(_ *history.Run, h *history.History) { h.Steps[0].Detail = history.UncleanElection },
 			[]string{"Broker 2 was elected at 14.100s"}, []string{"uncleanly"}},
 		{"deposed before it acknowledged", func(_ *history.Run, h *history.History) { before(h) },
