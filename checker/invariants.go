@@ -118,6 +118,7 @@ type Invariants struct {
 	contract   Contract
 	partitions map[history.Partition]*watched
 	last       *watched
+	quorum     quorum
 	broken     []Broken
 }
 

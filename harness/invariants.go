@@ -26,6 +26,9 @@ type watcher struct {
 type watched struct {
 	id       history.BrokerID
 	node     *broker.Node // nil while it is down
+	term     int64
+	leads    bool
+	applied  int // entries of the metadata log
 	replicas []*watchedReplica
 }
 
@@ -54,10 +57,14 @@ func (w *watcher) afterEvent(now time.Duration, id history.BrokerID) {
 	b, n := &w.brokers[i], w.node(id)
 	if n != b.node {
 		w.incarnationEnded(now, b)
-		b.node = n
+		b.node, b.term, b.leads, b.applied = n, 0, false, 0
 	}
 	if n == nil {
 		return
+	}
+	if term, leads, applied := n.Quorum(); term != b.term || leads != b.leads || len(applied) != b.applied {
+		w.inv.Quorum(now, checker.QuorumView{Member: id, Term: term, Leads: leads, Applied: applied, From: b.applied})
+		b.term, b.leads, b.applied = term, leads, len(applied)
 	}
 	if img := n.Image(); img.Index > w.index {
 		w.index = img.Index

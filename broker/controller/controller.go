@@ -8,11 +8,13 @@
 package controller
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	pb "go.etcd.io/raft/v3/raftpb"
 
@@ -75,7 +77,8 @@ type Controller struct {
 	rebalanceAt time.Duration
 	surveyed    int64 // the index at which every registered broker was found to be a member
 
-	recovered uint64 // the commit index found on the disk: changes up to it were reported by an earlier incarnation
+	applied   []uint64 // see Applied
+	recovered uint64   // the commit index found on the disk: changes up to it were reported by an earlier incarnation
 	replies   []Reply
 	changed   []kafka.TopicPartition
 	steps     []Step
@@ -242,9 +245,33 @@ func (c *Controller) Ready() Output {
 	return out
 }
 
+// Applied is a digest of the metadata log up to and including each entry that this member has applied, from the first entry on: what two
+// members applied is the same where their digests are. Not to be changed.
+func (c *Controller) Applied() []uint64 { return c.applied }
+
+// digest is that of the log up to and including the next entry to be applied.
+func (c *Controller) digest(e *pb.Entry) uint64 {
+	var head [25]byte
+	if n := len(c.applied); n > 0 {
+		binary.LittleEndian.PutUint64(head[:], c.applied[n-1])
+	}
+	binary.LittleEndian.PutUint64(head[8:], e.GetIndex())
+	binary.LittleEndian.PutUint64(head[16:], e.GetTerm())
+	head[24] = byte(e.GetType())
+	var d xxhash.Digest
+	d.Reset()
+	_, _ = d.Write(head[:])
+	_, _ = d.Write(e.GetData())
+	return d.Sum64()
+}
+
+// Leads reports whether this member leads the quorum in its term, as it believes.
+func (c *Controller) Leads() bool { return c.q.leading() }
+
 // apply takes a committed entry into the image.
 func (c *Controller) apply(e *pb.Entry) error {
 	c.image.Index = int64(e.GetIndex())
+	c.applied = append(c.applied, c.digest(e))
 	if e.GetType() == pb.EntryConfChange {
 		return c.q.learn(e)
 	}

@@ -1,0 +1,43 @@
+package checker
+
+import (
+	"testing"
+	"time"
+
+	"tidemark/history"
+)
+
+// TestQuorumInvariants breaks each invariant of the controller quorum once, by hand, beside states that are legal.
+func TestQuorumInvariants(t *testing.T) {
+	legal := []QuorumView{
+		{Member: 1, Term: 1, Leads: true},
+		{Member: 1, Term: 1, Leads: true, Applied: []uint64{11, 12}},
+		{Member: 2, Term: 1, Applied: []uint64{11}},
+		{Member: 2, Term: 2, Leads: true, Applied: []uint64{11, 12, 13}, From: 1},
+		{Member: 1, Term: 2, Applied: []uint64{11, 12, 13}, From: 2},
+		{Member: 1, Term: 2, Applied: []uint64{11, 12}}, // a new incarnation applies from the first entry on
+	}
+	for _, c := range []struct {
+		name string
+		then QuorumView
+		want string
+	}{
+		{"two leaders in a term", QuorumView{Member: 3, Term: 2, Leads: true}, ElectionSafety},
+		{"another entry at an index", QuorumView{Member: 3, Term: 2, Applied: []uint64{11, 99}}, MetadataLogMatching},
+		{"a leader without what was committed", QuorumView{Member: 3, Term: 3, Leads: true, Applied: []uint64{11, 12, 14}, From: 2}, MetadataLogMatching},
+		{"legal: the same leader again", QuorumView{Member: 2, Term: 2, Leads: true, Applied: []uint64{11, 12, 13}, From: 3}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := NewInvariants(ContractOf(history.Run{Acks: -1, MinISR: 2, Factor: 3, Beyond: true}))
+			for i, q := range append(legal, c.then) {
+				v.Quorum(time.Duration(i)*time.Second, q)
+			}
+			switch broken := v.Broken(); {
+			case c.want == "" && len(broken) > 0:
+				t.Errorf("broke %+v, want nothing", broken)
+			case c.want != "" && (len(broken) != 1 || broken[0].Name != c.want):
+				t.Errorf("broke %+v, want %s", broken, c.want)
+			}
+		})
+	}
+}
