@@ -199,7 +199,7 @@ func glance(o Outcome, h *history.History) []fact {
 		{"brokers", strconv.Itoa(o.Run.Brokers)},
 		{"length", secondsWord(o.Run.Duration)},
 		{"sends acknowledged", fmt.Sprintf("%s of %s", count(s.Acked), count(s.Sends))},
-		{"outcome unknown", fmt.Sprintf("%s, %s of them in the log", count(s.Unknown), count(s.UnknownInLog))},
+		{"outcome unknown", fmt.Sprintf("%s (%s in the log)", count(s.Unknown), count(s.UnknownInLog))},
 		{"leader changes", count(s.LeaderChanges)},
 		{"faults that took effect", fmt.Sprintf("%s of %s", count(s.FaultsObserved), count(s.Faults))},
 	}

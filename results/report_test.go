@@ -56,7 +56,7 @@ func TestReportOfAnInvalidRun(t *testing.T) {
 		}
 	}
 	for _, told := range []struct{ id, text string }{
-		{"verdict", "Invalid: lost acknowledged write"}, {"verdict", "61 acknowledged writes"}, {"verdict", "ack-before-replication"}, {"verdict", "The second judge (porcupine)"}, {"verdict", "of them in the log"},
+		{"verdict", "Invalid: lost acknowledged write"}, {"verdict", "61 acknowledged writes"}, {"verdict", "ack-before-replication"}, {"verdict", "The second judge (porcupine)"}, {"verdict", "in the log)"},
 		{"replay", "tidemark replay runs/20261129T171800Z-18226091844402103377"},
 		{"witness", "was acknowledged to process"}, {"witness", "broker 1 in epoch 1"}, {"witness", "broker 2 became leader in epoch 2"}, {"witness", "allowed"},
 		{"window", "broker 1 truncated its log"}, {"window", "undone: at 9s partition leader(orders/0) | rest for 5s"},
