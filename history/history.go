@@ -1,5 +1,9 @@
 // Package history holds what happened in a run, as values: operations, faults, observations, protocol steps and
 // replica dumps. It is the only thing the checker sees, so a stored run can be checked again by a later version.
+//
+// Every time.Duration of this package counts nanoseconds, as Go counts it, in JSON (run.json, results.json, the journal) a whole
+// number of them: 1500000000 is 1.5 s. A field named Time, Invoke or Return is a moment, counted from the run's start on one monotonic
+// clock, virtual in the simulator; Run.Started alone is a time of day.
 package history
 
 import (
@@ -42,10 +46,6 @@ func (p Partition) Compare(q Partition) int {
 		return int(p.Index) - int(q.Index)
 	}
 }
-
-// Times. Every time.Duration of this package is in nanoseconds, as Go counts it, in JSON (run.json, results.json, the journal) a whole
-// number of them: 1500000000 is 1.5 s. A field named Time, Invoke or Return is a moment, counted from the run's start on one monotonic
-// clock, virtual in the simulator; Run.Started alone is a time of day.
 
 // History is one run's record, split by kind. Each slice is in journal order; Index fields order entries across slices.
 type History struct {
