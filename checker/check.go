@@ -32,6 +32,7 @@ func Check(run history.Run, h *history.History, broken []Broken, opt Options) Ve
 		v.Findings = append(v.Findings, linearFindings(j, v.Findings)...)
 	}
 	v.Findings = append(v.Findings, settleFindings(h, contract)...)
+	v.Findings = append(v.Findings, differFindings(h, v.Findings)...)
 	v.Findings = append(v.Findings, brokenFindings(broken)...)
 	for i := range v.Findings {
 		if f := &v.Findings[i]; f.Severity == Allowed {
@@ -41,7 +42,7 @@ func Check(run history.Run, h *history.History, broken []Broken, opt Options) Ve
 	slices.SortStableFunc(v.Findings, func(a, b Finding) int {
 		return cmp.Compare(a.Severity.order(), b.Severity.order())
 	})
-	v.conclude(&act, c.undecided)
+	v.conclude(&act, c.undecided, unfinished(run, h))
 	return v
 }
 
@@ -53,27 +54,6 @@ func (s Severity) order() int {
 		return 1
 	}
 	return 2
-}
-
-// settleFindings tells that the cluster did not settle within the bound after every fault was undone.
-func settleFindings(h *history.History, contract Contract) []Finding {
-	for i := len(h.Marks) - 1; i >= 0; i-- {
-		m := &h.Marks[i]
-		if m.Name != "settle" {
-			continue
-		}
-		if !m.Failed {
-			return nil
-		}
-		text := fmt.Sprintf("The cluster had not settled at %s, with every fault undone.", clock(int64(m.Time)))
-		if m.Detail != "" {
-			text += " " + sentence(m.Detail)
-		}
-		return []Finding{{Class: NotSettled, Severity: contract.Severity(NotSettled), Offset: history.UnknownOffset, Count: 1,
-			Signature: string(NotSettled), Witness: Witness{Offset: history.UnknownOffset, Acked: -1, AckedBy: history.NoBroker, AckEpoch: -1},
-			Text: text}}
-	}
-	return nil
 }
 
 // StepInvariant is the kind of the steps by which a finding tells broken invariants: Time, Partition, Peer none, the offset in From, and the
@@ -122,7 +102,7 @@ func BrokenOf(v Verdict) []Broken {
 }
 
 // conclude sets status and reason: a violation outranks everything, then what could not be decided, then what means nothing.
-func (v *Verdict) conclude(act *activity, undecided int64) {
+func (v *Verdict) conclude(act *activity, undecided int64, unfinished string) {
 	violations, allowed := 0, 0
 	for i := range v.Findings {
 		switch v.Findings[i].Severity {
@@ -144,6 +124,8 @@ func (v *Verdict) conclude(act *activity, undecided int64) {
 			v.Reason += ", and " + count(violations-1, "more violation")
 		}
 		v.Reason += "."
+	case unfinished != "":
+		v.Status, v.Reason = Unknown, unfinished
 	case undecided > 0 && v.Contract.Durable:
 		v.Status = Unknown
 		v.Reason = fmt.Sprintf("%d acknowledged writes could not be judged: no final read and no full set of replica dumps tells about them.", undecided)

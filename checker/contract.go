@@ -71,6 +71,7 @@ func (c Contract) because() string {
 //	consumer goes back, skips      always: one answer comes from one dense log
 //	acknowledged at another offset always
 //	not settled                    WithinBudget and MinISR ≤ Factor        allowed
+//	replicas differ                always: it is asked only after settling
 //	invariant broken               always: what is not promised is not watched
 //	not linearizable               always: it is asked only where all is promised
 func (c Contract) Severity(class Class) Severity {

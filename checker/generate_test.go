@@ -102,7 +102,7 @@ func (g *generator) mark(name string, failed bool) {
 }
 
 func (g *generator) fault() {
-	for _, phase := range []history.FaultPhase{history.FaultRequested, history.FaultApplied, history.FaultObserved} {
+	for _, phase := range []history.FaultPhase{history.FaultRequested, history.FaultApplied, history.FaultObserved, history.FaultUndone, history.FaultVerified} {
 		g.h.Faults = append(g.h.Faults, history.FaultEvent{Index: g.tick(), Time: g.now, Phase: phase, Kind: "kill", Line: "at 1s kill broker 1"})
 	}
 	for p := range g.partitions {

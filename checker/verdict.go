@@ -45,6 +45,7 @@ const (
 	PollSkip          Class = "consumer skips"                 // records between are missing from a poll
 	AckOffsetMismatch Class = "acknowledged at another offset" // the ack's offset holds something else, the value is elsewhere
 	NotSettled        Class = "not settled"
+	ReplicasDiffer    Class = "replicas differ" // after settling, when every replica must hold the same
 	InvariantBroken   Class = "invariant broken"
 	Nonlinearizable   Class = "not linearizable" // porcupine alone objects
 )
@@ -52,7 +53,7 @@ const (
 // Classes lists every class.
 var Classes = []Class{
 	LostWrite, TwoValues, Duplicate, Phantom, AbortedRead, RealtimeOrder, UncommittedRead, NonmonotonicPoll, PollSkip,
-	AckOffsetMismatch, NotSettled, InvariantBroken, Nonlinearizable,
+	AckOffsetMismatch, NotSettled, ReplicasDiffer, InvariantBroken, Nonlinearizable,
 }
 
 // Finding is one anomaly with its witness.

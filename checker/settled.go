@@ -1,0 +1,156 @@
+package checker
+
+import (
+	"fmt"
+
+	"tidemark/history"
+)
+
+// settleFindings tells that the cluster did not come to rest: a fault could not be undone (a broker did not come back), or the cluster had
+// not settled within the bound after every fault was undone.
+func settleFindings(h *history.History, contract Contract) []Finding {
+	for _, name := range []string{"heal", "settle"} {
+		m := lastMark(h, name)
+		if m == nil || !m.Failed {
+			continue
+		}
+		text := fmt.Sprintf("The cluster had not settled at %s, with every fault undone.", clock(int64(m.Time)))
+		if name == "heal" {
+			text = fmt.Sprintf("At %s a fault could not be undone, though nothing held the brokers any more.", clock(int64(m.Time)))
+		}
+		if m.Detail != "" {
+			text += " " + sentence(m.Detail)
+		}
+		return []Finding{{Class: NotSettled, Severity: contract.Severity(NotSettled), Offset: history.UnknownOffset, Count: 1,
+			Signature: string(NotSettled), Witness: nobody(), Text: text}}
+	}
+	return nil
+}
+
+// nobody is the witness of a finding that is about no record.
+func nobody() Witness {
+	return Witness{Offset: history.UnknownOffset, Acked: -1, AckedBy: history.NoBroker, AckEpoch: -1}
+}
+
+func lastMark(h *history.History, name string) *history.Mark {
+	for i := len(h.Marks) - 1; i >= 0; i-- {
+		if h.Marks[i].Name == name {
+			return &h.Marks[i]
+		}
+	}
+	return nil
+}
+
+// unfinished says what a run's history lacks before anything can be called valid: a run that was cut off in the middle, or that left a
+// fault in force, proves nothing. "" if it is whole. A history that is no run's own (without a world) is judged as it stands.
+func unfinished(run history.Run, h *history.History) string {
+	if run.World == "" {
+		return ""
+	}
+	for _, name := range []string{"load", "settle", "final", "end"} {
+		m := lastMark(h, name)
+		switch {
+		case m == nil:
+			return fmt.Sprintf("The history is not whole: it does not tell of the phase %q.", name)
+		case m.Failed && name == "final":
+			return fmt.Sprintf("The final reads failed: %s", sentence(m.Detail))
+		}
+	}
+	open := map[int]string{}
+	for i := range h.Faults {
+		switch e := &h.Faults[i]; e.Phase {
+		case history.FaultApplied:
+			open[e.Fault] = e.Line
+		case history.FaultVerified, history.FaultFailed:
+			delete(open, e.Fault)
+		}
+	}
+	for i := range h.Faults {
+		if line, ok := open[h.Faults[i].Fault]; ok {
+			return fmt.Sprintf("Nobody verified that the fault %q was undone.", line)
+		}
+	}
+	return ""
+}
+
+// differFindings compares what the replicas hold after the run had settled, when every one must hold the same: every log as long as the
+// longest, and at each offset the same leader epoch. Values are compared elsewhere. A partition with another violation is left out: what
+// broke it shows here too. A log that could not be read is no evidence.
+func differFindings(h *history.History, found []Finding) []Finding {
+	if m := lastMark(h, "settle"); m == nil || m.Failed {
+		return nil
+	}
+	told := map[history.Partition]bool{}
+	for i := range found {
+		if found[i].Severity == Violation {
+			told[found[i].Partition] = true
+		}
+	}
+	longest := map[history.Partition]*history.Dump{}
+	for i := range h.Dumps {
+		d := &h.Dumps[i]
+		if l := longest[d.Partition]; d.Err == "" && (l == nil || dumpEnd(d) > dumpEnd(l)) {
+			longest[d.Partition] = d
+		}
+	}
+	ends := map[history.Partition]history.Offset{}
+	for p, d := range longest {
+		ends[p] = dumpEnd(d)
+	}
+	for i := range h.Ops {
+		if op := &h.Ops[i]; op.Kind == history.Poll && op.Final && op.Outcome == history.OK && len(op.Records) > 0 {
+			ends[op.Partition] = max(ends[op.Partition], op.Records[len(op.Records)-1].Offset+1)
+		}
+	}
+	var out []Finding
+	for i := range h.Dumps {
+		d := &h.Dumps[i]
+		if d.Err != "" || told[d.Partition] {
+			continue
+		}
+		offset, text := history.UnknownOffset, ""
+		if end := dumpEnd(d); end != ends[d.Partition] {
+			offset = end
+			text = fmt.Sprintf("After the run had settled, the log of broker %d ended at %d, where the partition's ends at %d.", d.Broker, end, ends[d.Partition])
+		} else if l := longest[d.Partition]; l != d {
+			offset, text = otherEpoch(l, d)
+		}
+		if text != "" {
+			told[d.Partition] = true
+			w := nobody()
+			w.Offset = offset
+			out = append(out, Finding{Class: ReplicasDiffer, Severity: Violation, Partition: d.Partition, Offset: offset, Count: 1,
+				Signature: string(ReplicasDiffer), Witness: w, Text: text})
+		}
+	}
+	return out
+}
+
+// dumpEnd is where a dumped log ends: after its last record, but never before the log end offset that the broker gave, nor after it.
+func dumpEnd(d *history.Dump) history.Offset {
+	if n := len(d.Records); n > 0 {
+		return min(d.LEO, d.Records[n-1].Offset+1)
+	}
+	return min(d.LEO, max(d.Start, 0))
+}
+
+// otherEpoch finds the first offset at which two logs of the same length have records of different leader epochs.
+func otherEpoch(a, b *history.Dump) (history.Offset, string) {
+	i, k := 0, 0
+	for i < len(a.Records) && k < len(b.Records) {
+		x, y := &a.Records[i], &b.Records[k]
+		switch {
+		case x.Offset < y.Offset:
+			i++
+		case x.Offset > y.Offset:
+			k++
+		case x.Epoch != y.Epoch:
+			return x.Offset, fmt.Sprintf("After the run had settled, broker %d held a record of leader epoch %d at offset %d, and broker %d one of epoch %d.",
+				a.Broker, x.Epoch, x.Offset, b.Broker, y.Epoch)
+		default:
+			i++
+			k++
+		}
+	}
+	return history.UnknownOffset, ""
+}
