@@ -56,6 +56,14 @@ func (s Severity) order() int {
 	return 2
 }
 
+// where names a partition in a sentence; "" for the zero partition, which stands for the cluster as a whole.
+func where(p history.Partition) string {
+	if p == (history.Partition{}) {
+		return ""
+	}
+	return " on " + p.String()
+}
+
 // StepInvariant is the kind of the steps by which a finding tells broken invariants: Time, Partition, Peer none, the offset in From, and the
 // invariant's name, a colon and the detail in Detail.
 const StepInvariant history.StepKind = "invariant"
@@ -73,7 +81,7 @@ func brokenFindings(broken []Broken) []Finding {
 			out = append(out, Finding{Class: InvariantBroken, Severity: Violation, Partition: b.Partition, Offset: b.Offset, Value: b.Name,
 				Signature: string(InvariantBroken) + ": " + b.Name,
 				Witness:   Witness{Value: b.Name, Offset: b.Offset, Producer: -1, Acked: -1, AckedBy: history.NoBroker, AckEpoch: -1},
-				Text:      fmt.Sprintf("%s was broken on %v at %s: %s", b.Name, b.Partition, clock(b.Time), sentence(b.Detail))})
+				Text:      fmt.Sprintf("%s was broken%s at %s: %s", b.Name, where(b.Partition), clock(b.Time), sentence(b.Detail))})
 		} else {
 			out[n].Text += fmt.Sprintf(" Then %s at %s: %s", b.Name, clock(b.Time), sentence(b.Detail))
 		}

@@ -79,7 +79,7 @@ func (c *Cluster) recordStep(m *machine, s *debug.Step, at time.Duration) {
 		}
 		c.isr[p] = s.PartitionEpoch
 		if s.Unclean {
-			detail += ", unclean election"
+			detail += ", " + history.UncleanElection
 		}
 	}
 	if now := c.env.Now(); now-at >= lateness {

@@ -122,6 +122,22 @@ func Expand(run history.Run, plan string) (history.Run, error) {
 	return run, parsed.Check(abilities(run), BrokerIDs(run), Partitions(run))
 }
 
+// Verify checks a run that was expanded before and stored: its options, configuration and plan. The error names what is wrong and what was
+// expected.
+func Verify(run history.Run) error {
+	if err := check(run); err != nil {
+		return err
+	}
+	if _, err := Configs(run); err != nil {
+		return err
+	}
+	plan, err := nemesis.Parse(run.Plan)
+	if err != nil {
+		return fmt.Errorf("plan: %w", err)
+	}
+	return plan.Check(abilities(run), BrokerIDs(run), Partitions(run))
+}
+
 // Tour draws from the seed a plan that shows what faults do: a leader cut off, one killed, one powered off, then some others. Without a
 // plan of its own a run that is expanded draws any.
 func Tour(run history.Run) (plan string, err error) {

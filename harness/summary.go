@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"tidemark/broker/bug"
 	"tidemark/checker"
@@ -13,18 +14,36 @@ import (
 // Summary is the verdict block of a run, for a terminal.
 func Summary(v checker.Verdict) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s: %s\n", strings.ToUpper(string(v.Status)), v.Reason)
+	fmt.Fprintf(&out, "%s: %s\n", strings.ToUpper(string(v.Status)), printable(v.Reason))
 	s := v.Stats
 	fmt.Fprintf(&out, "  sends %d: %d acknowledged, %d failed, %d unknown; polls %d: %d records\n", s.Sends, s.Acked, s.Failed, s.Unknown, s.Polls, s.Records)
 	fmt.Fprintf(&out, "  faults %d, %d took effect; leader changes %d, ISR shrinks %d, growths %d, truncations %d\n",
 		s.Faults, s.FaultsObserved, s.LeaderChanges, s.ISRShrinks, s.ISRGrowths, s.Truncations)
 	for _, f := range v.Findings {
-		fmt.Fprintf(&out, "  %s: %s (%d) on %s\n    %s\n", f.Severity, f.Class, f.Count, f.Partition, f.Text)
+		fmt.Fprintf(&out, "  %s: %s (%d)%s\n    %s\n", f.Severity, f.Class, f.Count, place(f.Partition), printable(f.Text))
 	}
 	if v.Status == checker.Invalid || len(v.Findings) > 0 {
 		fmt.Fprintf(&out, "  contract: %s\n", v.Contract.Because)
 	}
 	return out.String()
+}
+
+// place says where a finding is; "" for one that is about no partition.
+func place(p history.Partition) string {
+	if p.Topic == "" {
+		return ""
+	}
+	return " on " + p.String()
+}
+
+// printable shows what a message may have put into a text without letting it steer the terminal.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) || r == '\n' {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
 }
 
 // Account is the verdict block of a run with what its history and options tell beside: the bug that was on, when the load began, and why

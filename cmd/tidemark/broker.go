@@ -54,7 +54,7 @@ func readConfigs(files []string) ([]config.Config, error) {
 	}
 	var configs []config.Config
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		text, err := readBounded(file)
 		if err != nil {
 			return nil, fmt.Errorf("--config: %w", err)
 		}

@@ -25,6 +25,9 @@ func checkCommand() *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
+			if err := harness.Verify(run); err != nil {
+				return usage(fmt.Errorf("%s: %w", filepath.Join(d.Path, "run.json"), err))
+			}
 			if contract != "" {
 				if run, err = asAnother(run, contract); err != nil {
 					return usage(err)

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -70,7 +71,7 @@ func (o *options) complete() (run history.Run, plan string, err error) {
 		return run, "", usage(err)
 	}
 	if o.planFile != "" {
-		text, err := os.ReadFile(o.planFile)
+		text, err := readBounded(o.planFile)
 		if err != nil {
 			return run, "", usage(fmt.Errorf("--plan: %w", err))
 		}
@@ -123,4 +124,21 @@ func parseSeed(flag, text string) (uint64, error) {
 		return 0, usage(fmt.Errorf("--%s %q, expected a whole number from 0 to 2^64-1", flag, text))
 	}
 	return seed, nil
+}
+
+// textMax bounds a plan or a configuration that is read from a file, in bytes.
+const textMax = 1 << 20
+
+// readBounded reads a small text file.
+func readBounded(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, textMax+1))
+	if err == nil && len(text) > textMax {
+		return nil, fmt.Errorf("%s has more than %d bytes", path, textMax)
+	}
+	return text, err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"iter"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,9 @@ func replayCommand() *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
+			if err := harness.Verify(run); err != nil {
+				return usage(fmt.Errorf("%s: %w", filepath.Join(d.Path, "run.json"), err))
+			}
 			if err := t.check(run.World, run.Brokers); err != nil {
 				return usage(err)
 			}
@@ -46,6 +50,9 @@ func replayCommand() *cobra.Command {
 			fmt.Fprint(w, harness.Account(rep.Result))
 			stored := rep.Stored.Verdict.Status
 			switch {
+			case rep.Matches && rep.Exact && stored != rep.Result.Verdict.Status:
+				return trouble(fmt.Errorf("the same build replayed to the same trace hash %s and judges it %s, results.json says %s: it was changed, or judged by another checker",
+					rep.Stored.Hash, rep.Result.Verdict.Status, stored))
 			case rep.Matches:
 				fmt.Fprintf(w, "exact replay: trace hash %s as stored, verdict %s as stored\n", rep.Stored.Hash, stored)
 			case rep.Exact:

@@ -62,7 +62,7 @@ Containers cannot do powerfail and clock: they share the machine's page cache an
 For how long
     for 5s                    then it is undone: the broker starts or goes on, the clock is right, links pass. Without it the fault stays
                               until the plan's end
-Every fault is probed: it counts as seen to bite only if a probe found it in force.
+Every fault is probed: it counts as having taken effect only if a probe found it in force.
 
 The fault budget
 A replica is unclean from the moment when it is killed or loses power until it is back in the ISR; one that lost unsynced data must also
