@@ -20,6 +20,7 @@ type lifecycle struct {
 	epoch       kafka.BrokerEpoch // kafka.NoBrokerEpoch before the registration
 	next        time.Duration     // when the next request is due
 	asking      bool              // a request is under way
+	inDoubt     bool              // a registration was sent that the controller may have committed
 	voter       int               // whom to ask next while no active controller is known
 	retry       time.Duration
 	interval    time.Duration
@@ -74,7 +75,8 @@ func (n *Node) tickLifecycle(now time.Duration) {
 	if l.flushing {
 		return
 	}
-	if l.stopping && (now >= l.giveUpAt || !n.cfg.ControlledShutdown || l.epoch == kafka.NoBrokerEpoch) {
+	neverRegistered := l.epoch == kafka.NoBrokerEpoch && !l.inDoubt
+	if l.stopping && (now >= l.giveUpAt || !n.cfg.ControlledShutdown || neverRegistered) {
 		n.flushAndExit(now)
 		return
 	}
@@ -91,6 +93,7 @@ func (n *Node) tickLifecycle(now time.Duration) {
 		return
 	}
 	l.asking = true
+	l.inDoubt = l.epoch == kafka.NoBrokerEpoch
 	req := n.lifecycleRequest()
 	if to == n.cfg.NodeID {
 		n.ctl.Handle(now, req, controller.Token(n.wait(waiter{local: true})))
@@ -121,7 +124,11 @@ func (n *Node) lifecycleRequest() kmsg.Request {
 // registered takes the controller's answer to the registration.
 func (n *Node) registered(now time.Duration, resp *kmsg.BrokerRegistrationResponse) {
 	n.life.lost(now)
+	if kafka.Code(resp.ErrorCode) == kafka.DuplicateBrokerRegistration {
+		n.life.inDoubt = false // had an earlier attempt been committed, this one would have been welcome
+	}
 	if resp.ErrorCode == 0 && n.life.epoch == kafka.NoBrokerEpoch {
+		n.life.inDoubt = false
 		n.life.epoch = kafka.BrokerEpoch(resp.BrokerEpoch)
 		n.life.next = now
 		n.replicas.SetBrokerEpoch(n.life.epoch)

@@ -44,6 +44,14 @@ func (s *scenario) command(d *datadriven.TestData) string {
 	switch d.Cmd {
 	case "start":
 		return s.start(d)
+	case "open":
+		return s.open(d)
+	case "marker":
+		data, err := disk.ReadFile(s.fs, log.CleanShutdownFile, 4096)
+		if err != nil {
+			return "none"
+		}
+		return string(data)
 	case "crash":
 		s.node.Close()
 		s.node = nil
@@ -75,6 +83,15 @@ func (s *scenario) command(d *datadriven.TestData) string {
 }
 
 func (s *scenario) start(d *datadriven.TestData) string {
+	if problem := s.open(d); problem != "" {
+		return problem
+	}
+	s.settle(5 * time.Second)
+	return s.status()
+}
+
+// open starts a node and lets nothing happen yet; it returns what is wrong, if anything is.
+func (s *scenario) open(d *datadriven.TestData) string {
 	text := "node.id=1\ncontroller.quorum.voters=1@broker-1:9092\nadvertised.listeners=PLAINTEXT://broker-1:9092\n" +
 		"broker.session.timeout.ms=3000\nbroker.heartbeat.interval.ms=500\n" + d.Input
 	cfg, err := config.Parse(text)
@@ -87,7 +104,11 @@ func (s *scenario) start(d *datadriven.TestData) string {
 	if err != nil {
 		return "error: " + err.Error()
 	}
-	s.settle(5 * time.Second)
+	return ""
+}
+
+// status tells what the node knows of the cluster.
+func (s *scenario) status() string {
 	id, term := s.node.ActiveController()
 	return fmt.Sprintf("controller %d in term %d, registered: %v", id, term, s.node.BrokerEpoch() != kafka.NoBrokerEpoch)
 }

@@ -131,11 +131,20 @@ func (m *Manager) BeginShutdown(now time.Duration) {
 	}
 	steps = append(steps, disk.ReplaceFile("", recoveryCheckpoint, log.FormatOffsets(recovery))...)
 	steps = append(steps, disk.ReplaceFile("", hwCheckpoint, log.FormatOffsets(m.hws()))...)
-	if m.brokerEpoch != kafka.NoBrokerEpoch {
-		steps = append(steps, disk.ReplaceFile("", log.CleanShutdownFile, log.FormatCleanShutdown(m.brokerEpoch))...)
+	if epoch := m.markerEpoch(); epoch != kafka.NoBrokerEpoch {
+		steps = append(steps, disk.ReplaceFile("", log.CleanShutdownFile, log.FormatCleanShutdown(epoch))...)
 	}
 	m.hand(steps, flushJob{last: true})
 }
 
 // Done reports that a shutdown begun has been flushed whole.
 func (m *Manager) Done() bool { return m.done }
+
+// markerEpoch is the broker epoch that a clean end vouches for: this incarnation's, or where it never was registered, and so never served,
+// the one that the clean end before vouched for. Else a broker that is stopped twice in a row would count as unclean.
+func (m *Manager) markerEpoch() kafka.BrokerEpoch {
+	if m.brokerEpoch == kafka.NoBrokerEpoch {
+		return m.cleanEpoch
+	}
+	return m.brokerEpoch
+}
