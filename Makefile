@@ -14,10 +14,10 @@ LIVE       := ^tidemark/docker/live$$
 FUZZTIME ?= 1m
 COUNT    ?= 3
 
-.PHONY: run build test test-docker bench lint fuzz screenshot clean
+.PHONY: run build soak test test-docker bench lint fuzz screenshot clean
 
 run: build
-	bin/tidemark run --world auto --tour --rate 200
+	bin/tidemark run --tour --rate 200
 
 build:
 	CGO_ENABLED=0 go build -trimpath -o bin/tidemark ./cmd/tidemark
@@ -26,6 +26,10 @@ test:
 	go vet ./...
 	go test -timeout 6m $$(go list ./... | grep -vE '$(CONCURRENT)|$(LIVE)')
 	go test -timeout 6m -race $$(go list ./... | grep -E '$(CONCURRENT)' | grep -vE '$(LIVE)')
+
+# A thousand seeds of the standard minute, each run again by another process with another GOMAXPROCS: no violation, the same hashes.
+soak: build
+	bin/tidemark hunt --max-seeds 1000 --twice
 
 # The container world with a real engine: skipped where none answers, unless TIDEMARK_DOCKER=1 or CI=true.
 test-docker:
