@@ -43,7 +43,7 @@ define measure
 endef
 
 bench:
-	$(call measure,'A simulated minute: three brokers under faults with invariants on. sim:wall is simulated seconds a second of one core: 200 or more.',./harness)
+	$(call measure,'A simulated minute: three brokers under faults with invariants on. sim:wall is simulated seconds a second of one core: 200 or more.',-cpu 1 -benchtime 100x ./harness)
 	$(call measure,'The checker: 1000000 operations within 1 s (ns/op-of-history under 1000) and under 200 bytes/op-of-history; Both is with the second judge.',./checker)
 	$(call measure,'The simulator alone: a delivered message.',./sim)
 	$(call measure,'The broker: its log and replication; over loopback to three brokers; a minute of three idle voters.',./broker/...)
