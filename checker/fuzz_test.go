@@ -147,7 +147,7 @@ func checkGarbage(t *testing.T, data []byte, options byte) {
 	}
 	for i := range v.Findings {
 		if v.Findings[i].Text == "" || v.Findings[i].Text != again.Findings[i].Text || v.Findings[i].Count < 1 {
-			t.Fatalf("finding %d: %q, then %q", i, v.Findings[i].Text, again.Findings[i].Text)
+			t.Fatalf("finding %d, %+v: %q, then %q", i, v.Findings[i], v.Findings[i].Text, again.Findings[i].Text)
 		}
 	}
 }

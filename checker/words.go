@@ -65,6 +65,9 @@ func (c *logCheck) text(a *anomaly, f *Finding, d deposed) string {
 	if a.class != LostWrite && f.Count > 1 {
 		say("This was found %d times.", f.Count)
 	}
+	if len(t) == 0 { // a history without times or brokers leaves nothing else to tell
+		say("%s: value %s at offset %d.", upper(string(f.Class)), f.Value, f.Offset)
+	}
 	return strings.Join(t, " ")
 }
 
