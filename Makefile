@@ -16,8 +16,10 @@ COUNT    ?= 3
 
 .PHONY: run build soak test test-docker bench lint fuzz screenshot clean
 
-run: build
-	bin/tidemark run --tour --rate 200
+# The simulated world alone, without the container world's libraries: a third of the build.
+run:
+	CGO_ENABLED=0 go build -trimpath -tags simonly -o bin/tidemark-sim ./cmd/tidemark
+	bin/tidemark-sim run --tour --rate 200
 
 build:
 	CGO_ENABLED=0 go build -trimpath -o bin/tidemark ./cmd/tidemark

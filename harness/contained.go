@@ -1,3 +1,5 @@
+//go:build !simonly
+
 package harness
 
 import (
@@ -10,6 +12,7 @@ import (
 	"tidemark/docker"
 	"tidemark/history"
 	"tidemark/results"
+	"tidemark/world"
 )
 
 // Look says what to keep or show of a run in containers besides its result.
@@ -68,3 +71,6 @@ func Contain(ctx context.Context, run history.Run, d results.Dir, look Look) (*R
 	res.Wall = time.Since(begun)
 	return res, closed
 }
+
+// containedAbilities is what the container world can do.
+func containedAbilities() []world.Ability { return docker.Abilities() }

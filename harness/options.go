@@ -9,7 +9,6 @@ import (
 
 	"tidemark/broker/bug"
 	"tidemark/broker/config"
-	"tidemark/docker"
 	"tidemark/history"
 	"tidemark/nemesis"
 	"tidemark/world"
@@ -157,7 +156,7 @@ var simAbilities = []world.Ability{
 // abilities is what a run's world can do: a plan that needs more is refused before the run.
 func abilities(run history.Run) []world.Ability {
 	if run.World == Contained {
-		return docker.Abilities()
+		return containedAbilities()
 	}
 	return simAbilities
 }

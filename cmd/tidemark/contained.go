@@ -1,3 +1,5 @@
+//go:build !simonly
+
 package main
 
 import (
@@ -72,4 +74,9 @@ func firstAck(h *history.History) time.Duration {
 		}
 	}
 	return first
+}
+
+// containerCommands are those that only the container world needs.
+func containerCommands() []*cobra.Command {
+	return []*cobra.Command{doctorCommand(), cleanupCommand(), agentCommand()}
 }

@@ -104,6 +104,7 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	root.AddCommand(runCommand(), replayCommand(), checkCommand(), huntCommand(), brokerCommand(),
-		doctorCommand(), cleanupCommand(), agentCommand(), planTopic(), optionsTopic())
+		planTopic(), optionsTopic())
+	root.AddCommand(containerCommands()...)
 	return root
 }
