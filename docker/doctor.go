@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tidemark/broker/config"
+	"tidemark/world"
 )
 
 // Finding is one thing that the doctor looked at.
@@ -99,17 +100,17 @@ func (c *Cluster) examineLinks() Finding {
 		return Finding{What: err.Error(), RulesOut: "partitions: plans with partition lines", How: "a kernel with nf_tables' numgen and counter expressions, and a bridge that passes UDP between containers"}
 	}
 	a, b := c.machines[0].id, c.machines[1].id
-	if !c.ProbeLink(a, b, probeBound) {
+	if !c.ProbeLink(a, b, world.AnyPort, probeBound) {
 		return wrong(errors.New("nothing passes from one container to another on a network of their own"))
 	}
-	if err := c.Cut(a, b); err != nil {
+	if err := c.Cut(a, b, world.AnyPort); err != nil {
 		return wrong(err)
 	}
-	passed, back := c.ProbeLink(a, b, probeBound), c.ProbeLink(b, a, probeBound)
-	if err := c.Heal(a, b); err != nil {
+	passed, back := c.ProbeLink(a, b, world.AnyPort, probeBound), c.ProbeLink(b, a, world.AnyPort, probeBound)
+	if err := c.Heal(a, b, world.AnyPort); err != nil {
 		return wrong(err)
 	}
-	if passed || !back || !c.ProbeLink(a, b, probeBound) {
+	if passed || !back || !c.ProbeLink(a, b, world.AnyPort, probeBound) {
 		return wrong(fmt.Errorf("a cut link passes: %t, the other direction passes: %t, expected false and true, and both after the heal", passed, back))
 	}
 	if err := c.Drop(a, b, Part{Share: 0.5}); err != nil {

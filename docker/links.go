@@ -9,6 +9,7 @@ import (
 
 	"tidemark/docker/agent"
 	"tidemark/history"
+	"tidemark/world"
 )
 
 // counter numbers probes.
@@ -21,10 +22,14 @@ type Part struct {
 }
 
 // Cut drops everything that goes from one broker to another, in that direction only.
-func (c *Cluster) Cut(from, to history.BrokerID) error { return c.Drop(from, to, Part{Share: 1}) }
+func (c *Cluster) Cut(from, to history.BrokerID, at world.Port) error {
+	return c.Drop(from, to, Part{Share: 1})
+}
 
 // Heal ends a cut.
-func (c *Cluster) Heal(from, to history.BrokerID) error { return c.EndDrop(from, to, Part{Share: 1}) }
+func (c *Cluster) Heal(from, to history.BrokerID, at world.Port) error {
+	return c.EndDrop(from, to, Part{Share: 1})
+}
 
 // Drop drops a part of what goes from one broker to another, where it arrives: in the receiver's namespace, so that the sender
 // notices nothing but silence.
@@ -88,7 +93,7 @@ const answerBound = 2 * time.Second
 
 // ProbeLink sends a datagram from one broker's namespace to the other's, which needs no answer: it passes the same rules as
 // everything else in that direction. A connection would need both.
-func (c *Cluster) ProbeLink(from, to history.BrokerID, timeout time.Duration) bool {
+func (c *Cluster) ProbeLink(from, to history.BrokerID, at world.Port, timeout time.Duration) bool {
 	src, dst, err := c.ends(from, to)
 	if err != nil || timeout <= 0 {
 		return false

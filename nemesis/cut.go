@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tidemark/history"
+	"tidemark/world"
 )
 
 // cut is a network partition: a set of links that nothing passes. Faults may cut the same link; it opens when the last one heals.
@@ -41,7 +42,7 @@ func (c *cut) apply() (string, error) {
 		first := false
 		c.locked(func() { first = c.cuts[l] == 0 })
 		if first {
-			if err := c.Cluster.Cut(l.from, l.to); err != nil {
+			if err := c.Cluster.Cut(l.from, l.to, world.AnyPort); err != nil {
 				return "", fmt.Errorf("cut %v: %w", l, err)
 			}
 		}
@@ -104,7 +105,7 @@ func (c *cut) open(links []link) []link {
 func (x *run) probeLinks(links []link, timeout time.Duration) []bool {
 	arrived := make([]bool, len(links))
 	x.each("nemesis probe", len(links), func(i int) {
-		arrived[i] = x.Cluster.ProbeLink(links[i].from, links[i].to, timeout)
+		arrived[i] = x.Cluster.ProbeLink(links[i].from, links[i].to, world.AnyPort, timeout)
 	})
 	return arrived
 }
@@ -126,7 +127,7 @@ func (c *cut) undo() error {
 		last := false
 		c.locked(func() { last = c.cuts[l] == 1 })
 		if last {
-			if err := c.Cluster.Heal(l.from, l.to); err != nil {
+			if err := c.Cluster.Heal(l.from, l.to, world.AnyPort); err != nil {
 				errs, left = append(errs, fmt.Errorf("heal %v: %w", l, err)), append(left, l)
 				continue
 			}

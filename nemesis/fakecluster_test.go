@@ -192,8 +192,12 @@ func (c *fakeCluster) Dial(string, history.BrokerID, time.Duration) (world.Conn,
 	return nil, world.ErrRefused
 }
 
-func (c *fakeCluster) Cut(from, to history.BrokerID) error  { return c.setCut("Cut", from, to, true) }
-func (c *fakeCluster) Heal(from, to history.BrokerID) error { return c.setCut("Heal", from, to, false) }
+func (c *fakeCluster) Cut(from, to history.BrokerID, _ world.Port) error {
+	return c.setCut("Cut", from, to, true)
+}
+func (c *fakeCluster) Heal(from, to history.BrokerID, _ world.Port) error {
+	return c.setCut("Heal", from, to, false)
+}
 
 func (c *fakeCluster) setCut(name string, from, to history.BrokerID, on bool) error {
 	c.mu.Lock()
@@ -298,7 +302,7 @@ func (c *fakeCluster) Elect(p history.Partition, b history.BrokerID, _ time.Dura
 	return err
 }
 
-func (c *fakeCluster) ProbeLink(from, to history.BrokerID, timeout time.Duration) bool {
+func (c *fakeCluster) ProbeLink(from, to history.BrokerID, _ world.Port, timeout time.Duration) bool {
 	c.mu.Lock()
 	c.move()
 	passes := c.runs(from) && c.runs(to) && !c.cuts[link{from, to}]

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tidemark/broker"
+	"tidemark/world"
 )
 
 // A peer that is cut off for ever costs a bounded amount of memory: the connection breaks when its buffer is full.
@@ -16,7 +17,7 @@ func TestFullPipeBreaksTheConnection(t *testing.T) {
 	c.run(func() {
 		c.poke(1, func(f *fake) { f.send(2, broker.ForRaft, "first") })
 		c.Sleep(time.Second)
-		c.must(c.Cut(1, 2))
+		c.must(c.Cut(1, 2, world.AnyPort))
 		for range pipeMax + 10 {
 			c.poke(1, func(f *fake) { f.send(2, broker.ForRaft, "append") })
 		}

@@ -133,11 +133,11 @@ func faults(t *testing.T, w *World) {
 	ok(w.Start(1))
 	expect("serving again", serving(1), true)
 
-	ok(w.Cut(1, 2))
-	expect("link when cut", w.ProbeLink(1, 2, 2*time.Second), false)
-	expect("link the other way", w.ProbeLink(2, 1, 2*time.Second), true)
-	ok(w.Heal(1, 2))
-	expect("link when healed", w.ProbeLink(1, 2, 2*time.Second), true)
+	ok(w.Cut(1, 2, world.AnyPort))
+	expect("link when cut", w.ProbeLink(1, 2, world.AnyPort, 2*time.Second), false)
+	expect("link the other way", w.ProbeLink(2, 1, world.AnyPort, 2*time.Second), true)
+	ok(w.Heal(1, 2, world.AnyPort))
+	expect("link when healed", w.ProbeLink(1, 2, world.AnyPort, 2*time.Second), true)
 
 	ok(w.Pause(3))
 	expect("process", w.ProbeProcess(3), world.ProcessPaused)

@@ -49,7 +49,7 @@ func (w *World) pair(what string, from, to history.BrokerID) (*cut, error) {
 
 // Cut drops everything that goes from one broker to another, in that direction only. Existing connections stay, stalled: TCP
 // sends again after the heal.
-func (w *World) Cut(from, to history.BrokerID) error {
+func (w *World) Cut(from, to history.BrokerID, at world.Port) error {
 	c, err := w.pair("cut", from, to)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (w *World) Cut(from, to history.BrokerID) error {
 }
 
 // Heal ends a cut.
-func (w *World) Heal(from, to history.BrokerID) error {
+func (w *World) Heal(from, to history.BrokerID, at world.Port) error {
 	c, err := w.pair("heal", from, to)
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 
 // ProbeLink sends a message from one broker's machine to the other's over the simulated network and reports whether it came
 // through within timeout: it must pass the same cuts as everything else in that direction, and needs no answer.
-func (w *World) ProbeLink(from, to history.BrokerID, timeout time.Duration) bool {
+func (w *World) ProbeLink(from, to history.BrokerID, at world.Port, timeout time.Duration) bool {
 	src, err := w.host(from)
 	if err != nil || !src.powered {
 		return false

@@ -13,6 +13,7 @@ import (
 	"tidemark/broker/disk"
 	"tidemark/broker/kafka"
 	"tidemark/history"
+	"tidemark/world"
 )
 
 type connID = broker.ConnID
@@ -75,7 +76,7 @@ func rough(t testing.TB, opt Options, alter func(*fake)) uint64 {
 			})
 		}
 		c.Sleep(3 * time.Second)
-		c.must(c.Cut(1, 2))
+		c.must(c.Cut(1, 2, world.AnyPort))
 		c.must(c.Kill(3))
 		c.Sleep(2 * time.Second)
 		c.must(c.Start(3))
@@ -83,7 +84,7 @@ func rough(t testing.TB, opt Options, alter func(*fake)) uint64 {
 		c.must(err)
 		c.must(c.SetClock(1, 1.01))
 		c.Sleep(2 * time.Second)
-		c.must(c.Heal(1, 2))
+		c.must(c.Heal(1, 2, world.AnyPort))
 		c.must(c.Start(2))
 		c.must(c.Pause(1))
 		c.Sleep(2 * time.Second)

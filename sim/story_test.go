@@ -132,9 +132,11 @@ func (s *story) do(cmd string, args []string) error {
 	case "flush": // flush 2 write NAME | sync NAME | syncdir ...
 		s.poke(id(args[0]), func(f *fake) { f.out.Flushes = append(f.out.Flushes, flushOf(args[1:])) })
 	case "cut":
-		return s.Cut(way(args[0]))
+		from, to := way(args[0])
+		return s.Cut(from, to, world.AnyPort)
 	case "heal":
-		return s.Heal(way(args[0]))
+		from, to := way(args[0])
+		return s.Heal(from, to, world.AnyPort)
 	case "kill":
 		return s.Kill(id(args[0]))
 	case "powerfail":
@@ -157,7 +159,7 @@ func (s *story) do(cmd string, args []string) error {
 		return s.SetClock(id(args[0]), rate)
 	case "probe":
 		from, to := way(args[0])
-		s.tell("probe %s passed: %t", args[0], s.ProbeLink(from, to, time.Second))
+		s.tell("probe %s passed: %t", args[0], s.ProbeLink(from, to, world.AnyPort, time.Second))
 	case "process":
 		s.tell("process %s: %s", args[0], s.ProbeProcess(id(args[0])))
 	case "ls":

@@ -65,6 +65,19 @@ const (
 	CanStop      Ability = "stop"
 	CanElect     Ability = "elect"
 	CanClock     Ability = "clock"
+	CanFreeze    Ability = "freeze"
+	CanWipe      Ability = "wipe"
+	CanLoss      Ability = "loss"
+)
+
+// Port is a part of what goes from broker to broker, by the listener that it is for, in both directions of its connections.
+type Port string
+
+// The ports. Clients reach brokers at others, which no fault between brokers touches.
+const (
+	AnyPort        Port = ""           // everything
+	BrokerPort     Port = "broker"     // inter.broker.listener.name: replication
+	ControllerPort Port = "controller" // controller.listener.names: the quorum, heartbeats, AlterPartition
 )
 
 // ProcessState is what a probe sees of a broker's process.
@@ -73,7 +86,8 @@ type ProcessState string
 // The process states.
 const (
 	ProcessRunning ProcessState = "running"
-	ProcessPaused  ProcessState = "paused"
+	ProcessPaused  ProcessState = "paused" // by SIGSTOP
+	ProcessFrozen  ProcessState = "frozen" // by the cgroup freezer
 	ProcessGone    ProcessState = "gone"
 )
 
@@ -88,14 +102,23 @@ type Cluster interface {
 	// Dial connects the named client to a broker: ErrRefused when nothing listens, ErrTimeout when no answer came.
 	Dial(client string, to history.BrokerID, timeout time.Duration) (Conn, error)
 
-	// Cut drops everything that goes from one broker to another, in that direction only; existing connections stay, stalled.
-	Cut(from, to history.BrokerID) error
+	// Cut drops what goes from one broker to another at a port, in that direction only; existing connections stay, stalled. Cuts at
+	// different ports of a link are independent of each other.
+	Cut(from, to history.BrokerID, at Port) error
 	// Heal ends a cut.
-	Heal(from, to history.BrokerID) error
+	Heal(from, to history.BrokerID, at Port) error
+	// Lose drops a share (above 0, below 1) of the packets that go from one broker to another, drawn for each.
+	Lose(from, to history.BrokerID, share float64) error
+	// EndLoss ends it.
+	EndLoss(from, to history.BrokerID) error
+	// Lost counts the packets that Lose has dropped so far on a link.
+	Lost(from, to history.BrokerID) (packets int64, err error)
 	// Kill is kill -9: the process is gone, the page cache survives.
 	Kill(b history.BrokerID) error
 	// PowerFail stops the machine: what was not synced may be lost. Detail says what the disk lost.
 	PowerFail(b history.BrokerID) (detail string, err error)
+	// Wipe kills the process and removes its partition data; the controller's log is spared. Detail says what was removed.
+	Wipe(b history.BrokerID) (detail string, err error)
 	// Stop is a controlled shutdown; it returns when the process is gone or after timeout with an error.
 	Stop(b history.BrokerID, timeout time.Duration) error
 	// Start starts a stopped, killed or powered-off broker on the disk that it left.
@@ -103,13 +126,16 @@ type Cluster interface {
 	// Pause is SIGSTOP, Resume SIGCONT.
 	Pause(b history.BrokerID) error
 	Resume(b history.BrokerID) error
+	// Freeze stops every process of the broker's machine by the cgroup freezer, which no process can notice; Thaw ends it.
+	Freeze(b history.BrokerID) error
+	Thaw(b history.BrokerID) error
 	// SetClock lets a broker's clock run at rate (1 is right, 1.01 is one per cent fast) from now on, without a jump.
 	SetClock(b history.BrokerID, rate float64) error
 	// Elect makes a replica the partition's leader cleanly: reordered assignment, then ElectLeaders (Kafka's admin requests).
 	Elect(p history.Partition, b history.BrokerID, timeout time.Duration) error
 
-	// ProbeLink tries to get a message from one broker to another within timeout: true when it passed.
-	ProbeLink(from, to history.BrokerID, timeout time.Duration) bool
+	// ProbeLink tries to get a message from one broker to another's port within timeout: true when it passed.
+	ProbeLink(from, to history.BrokerID, at Port, timeout time.Duration) bool
 	// ProbeProcess looks at a broker's process.
 	ProbeProcess(b history.BrokerID) ProcessState
 	// ProbeServing asks a broker for ApiVersions: true when it answered within timeout.

@@ -21,16 +21,16 @@ func TestACutIsOfOneDirection(t *testing.T) {
 		t.Helper()
 		for _, from := range c.Brokers() {
 			for _, to := range c.Brokers() {
-				if want := !(cut && from == 1 && to == 2); from != to && c.ProbeLink(from, to, probing) != want {
+				if want := !(cut && from == 1 && to == 2); from != to && c.ProbeLink(from, to, world.AnyPort, probing) != want {
 					t.Errorf("cut %t: from %d to %d passes: %t", cut, from, to, !want)
 				}
 			}
 		}
 	}
 	links(false)
-	c.do(c.Cut(1, 2))
+	c.do(c.Cut(1, 2, world.AnyPort))
 	links(true)
-	if c.Cut(1, 2) == nil {
+	if c.Cut(1, 2, world.AnyPort) == nil {
 		t.Error("a link was cut twice")
 	}
 	if !c.ProbeServing(2, probing) {
@@ -39,9 +39,9 @@ func TestACutIsOfOneDirection(t *testing.T) {
 	c.do(c.Kill(2))
 	c.do(c.Start(2))
 	links(true)
-	c.do(c.Heal(1, 2))
+	c.do(c.Heal(1, 2, world.AnyPort))
 	links(false)
-	if c.Heal(1, 2) == nil || c.Cut(1, 1) == nil || c.Cut(1, 9) == nil {
+	if c.Heal(1, 2, world.AnyPort) == nil || c.Cut(1, 1, world.AnyPort) == nil || c.Cut(1, 9, world.AnyPort) == nil {
 		t.Error("a heal of what is not cut, a cut from itself or of nobody was taken")
 	}
 }
@@ -52,7 +52,7 @@ func TestALossyLinkPassesSome(t *testing.T) {
 	c.do(c.Drop(1, 2, docker.Part{Share: 0.5}))
 	passed := 0
 	for range 10 {
-		if c.ProbeLink(1, 2, 25*time.Millisecond) { // one or two datagrams
+		if c.ProbeLink(1, 2, world.AnyPort, 25*time.Millisecond) { // one or two datagrams
 			passed++
 		}
 	}
@@ -60,7 +60,7 @@ func TestALossyLinkPassesSome(t *testing.T) {
 		t.Errorf("%d of 10 probes passed a link that loses half, and the rule dropped nothing", passed)
 	}
 	c.do(c.EndDrop(1, 2, docker.Part{Share: 0.5}))
-	if !c.ProbeLink(1, 2, probing) {
+	if !c.ProbeLink(1, 2, world.AnyPort, probing) {
 		t.Error("the link does not pass after the loss")
 	}
 }
@@ -70,7 +70,7 @@ func TestAPortIsCutAlone(t *testing.T) {
 	c := start(t)
 	kafka := docker.Part{Port: 9092, Share: 1}
 	c.do(c.Drop(1, 2, kafka))
-	if c.ProbePort(1, 2, 9092, probing) || !c.ProbePort(1, 2, agent.ControlPort, probing) || !c.ProbeLink(1, 2, probing) || !c.ProbePort(3, 2, 9092, probing) {
+	if c.ProbePort(1, 2, 9092, probing) || !c.ProbePort(1, 2, agent.ControlPort, probing) || !c.ProbeLink(1, 2, world.AnyPort, probing) || !c.ProbePort(3, 2, 9092, probing) {
 		t.Error("the port is not cut, or more than the port")
 	}
 	c.do(c.EndDrop(1, 2, kafka))
