@@ -39,6 +39,15 @@ func (c *Cluster) ask(m *machine, path string, into any) error {
 	return json.Unmarshal(text, into)
 }
 
+// Debug is the base of a broker's debug endpoint as this process reaches it, http://host:port; "" if there is no such broker.
+func (c *Cluster) Debug(b history.BrokerID) string {
+	m, err := c.machine(b)
+	if err != nil {
+		return ""
+	}
+	return m.debug
+}
+
 // Observe returns the cluster as it stands: the metadata of the broker that has applied the most of it, and each replica as its own
 // broker has it. A broker that does not answer keeps its last known state, as down.
 func (c *Cluster) Observe() history.ClusterState {

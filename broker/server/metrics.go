@@ -3,7 +3,6 @@ package server
 import (
 	"fmt"
 	"io"
-	"runtime"
 	"sync/atomic"
 
 	"tidemark/broker/server/debug"
@@ -32,7 +31,7 @@ func (s *Server) writeMetrics(w io.Writer, state *debug.State) error {
 		}
 		behind += r.LEO - r.HW
 	}
-	for _, line := range []metric{
+	lines := []metric{
 		{"connections", "gauge", "Accepted connections that are open.", int64(conns)},
 		{"connections_accepted_total", "counter", "Connections accepted.", m.accepted.Load()},
 		{"connections_evicted_total", "counter", "Idle connections closed for want of room (max.connections).", m.evicted.Load()},
@@ -53,8 +52,8 @@ func (s *Server) writeMetrics(w io.Writer, state *debug.State) error {
 		{"controller_id", "gauge", "The active controller as this broker knows it, -1 if none.", int64(state.Controller)},
 		{"controller_term", "gauge", "Term of the controller quorum.", state.Term},
 		{"metadata_index", "gauge", "Index of the last metadata entry applied.", state.MetadataIndex},
-		{"goroutines", "gauge", "Goroutines of the process.", int64(runtime.NumGoroutine())},
-	} {
+	}
+	for _, line := range append(lines, processMetrics()...) {
 		if _, err := fmt.Fprintf(w, "# HELP tidemark_%s %s\n# TYPE tidemark_%s %s\ntidemark_%s{broker=\"%d\"} %d\n",
 			line.name, line.help, line.name, line.kind, line.name, s.cfg.NodeID, line.value); err != nil {
 			return err

@@ -39,7 +39,9 @@ func brokerCommand() *cobra.Command {
 				return printConfigs(c.OutOrStdout(), configs)
 			}
 			debug.SetGCPercent(100) // main's is for short runs; a broker lives long in bounded memory
-			return serveBrokers(c.Context(), configs, slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)))
+			log := slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
+			server.FitMemory(configs, log)
+			return serveBrokers(c.Context(), configs, log)
 		},
 	}
 	c.Flags().StringArrayVar(&files, "config", nil, "properties file of a broker; may be given more than once")

@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 }
 
 // tool is a static tidemark.
-func tool(t *testing.T) string {
+func tool(t testing.TB) string {
 	t.Helper()
 	path, err := binary()
 	if err != nil {
@@ -56,7 +56,7 @@ func tool(t *testing.T) string {
 }
 
 // engine is the container engine; a test without one is skipped or, where one must be, fails.
-func engine(t *testing.T) *docker.Engine {
+func engine(t testing.TB) *docker.Engine {
 	t.Helper()
 	e, err := docker.Connect(t.Context())
 	if err != nil {
@@ -70,7 +70,7 @@ func engine(t *testing.T) *docker.Engine {
 }
 
 // run is a short run with the shorter times of all runs.
-func run(t *testing.T, change func(*history.Run), plan string) history.Run {
+func run(t testing.TB, change func(*history.Run), plan string) history.Run {
 	t.Helper()
 	r := harness.Defaults()
 	r.World, r.Duration, r.Parts, r.Started = harness.Contained, 5*time.Second, 1, time.Now().UTC()
@@ -87,7 +87,7 @@ func run(t *testing.T, change func(*history.Run), plan string) history.Run {
 // cluster is three brokers with a topic, taken down after the test.
 type cluster struct {
 	*docker.Cluster
-	t      *testing.T
+	t      testing.TB
 	env    *docker.Env
 	engine *docker.Engine
 	run    history.Run
@@ -97,9 +97,12 @@ type cluster struct {
 	steps []history.Step
 }
 
-func start(t *testing.T) *cluster {
+func start(t testing.TB) *cluster { return startAs(t, nil) }
+
+// startAs starts a cluster of a run that was changed.
+func startAs(t testing.TB, change func(*history.Run)) *cluster {
 	t.Helper()
-	c := &cluster{t: t, engine: engine(t), run: run(t, nil, "# no faults\n")}
+	c := &cluster{t: t, engine: engine(t), run: run(t, change, "# no faults\n")}
 	configs, err := harness.Configs(c.run)
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +173,7 @@ func (c *cluster) do(err error) {
 }
 
 // ofRun lists the containers, networks and volumes with a label, by the engine's own program: not by what is being tested.
-func ofRun(t *testing.T, label string) []string {
+func ofRun(t testing.TB, label string) []string {
 	t.Helper()
 	var found []string
 	for _, list := range [][]string{{"ps", "-a"}, {"network", "ls"}, {"volume", "ls"}} {
