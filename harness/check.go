@@ -18,6 +18,7 @@ const (
 	partitionsMax = 1000
 	clientsMax    = 1000
 	rateMax       = 1e6
+	cpusMax       = 1024
 	topicMax      = 249 // Kafka's: Topic.MAX_NAME_LENGTH
 )
 
@@ -54,6 +55,9 @@ func check(run history.Run) error {
 	if run.World != Simulated && run.World != Contained {
 		return fmt.Errorf("world %q, expected %s or %s", run.World, Simulated, Contained)
 	}
+	if err := checkLimits(run); err != nil {
+		return err
+	}
 	if !topicName(run.Topic) {
 		return fmt.Errorf("topic: %q, expected 1 to %d of a-z, A-Z, 0-9, '.', '_' and '-', and neither \".\" nor \"..\"",
 			run.Topic[:min(len(run.Topic), 300)], topicMax)
@@ -62,6 +66,19 @@ func check(run history.Run) error {
 		return err
 	}
 	return checkConfig(run)
+}
+
+// checkLimits looks at the limits of a broker's container; what a machine can give is for the container world to say.
+func checkLimits(run history.Run) error {
+	switch {
+	case run.Memory < 0:
+		return fmt.Errorf("memory: %d bytes, expected a limit above 0, or 0 for the usual one", run.Memory)
+	case !(run.CPUs >= 0 && run.CPUs <= cpusMax):
+		return fmt.Errorf("cpus: %v, expected above 0 to %d, or 0 for no limit", run.CPUs, cpusMax)
+	case run.World == Simulated && (run.Memory != 0 || run.CPUs != 0):
+		return fmt.Errorf("memory %d, cpus %v: limits of containers, expected --world %s: simulated brokers have none", run.Memory, run.CPUs, Contained)
+	}
+	return nil
 }
 
 // topicName reports whether Kafka takes a name for a topic's (org.apache.kafka.common.internals.Topic).

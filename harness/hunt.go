@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +24,8 @@ type Hunt struct {
 	// UntilFirst stops at the first violation, UntilClass at the first anomaly of that class, also where the contract allows it.
 	UntilFirst bool
 	UntilClass checker.Class
+	// Carry carries out one run; nil is Simulate.
+	Carry func(context.Context, history.Run) (*Result, error)
 	// Each, if set, is called with every result, one at a time, in no particular order; an error of the run is with it.
 	Each func(number int, res *Result, err error)
 }
@@ -36,13 +39,15 @@ type Tally struct {
 	Unknown    int            `json:"unknown"`
 	Errors     int            `json:"errors"`
 	Seconds    float64        `json:"seconds"`
-	Virtual    float64        `json:"simulatedSeconds"`
+	Virtual    float64        `json:"worldSeconds"` // on the runs' own clocks
 	Events     uint64         `json:"events"`
 	AckedShare float64        `json:"medianAckedShare"` // of the writes of a run, the median over runs
 	Acked      int64          `json:"medianAcked"`
-	Bites      map[string]int `json:"runsWith"`          // in how many runs each kind of fault, and each protocol step, was seen
-	Allowed    map[string]int `json:"runsWithAllowed"`   // anomalies that the contract allows, by class
-	Classes    map[string]int `json:"runsWithViolation"` // violations, by class
+	Bites      map[string]int `json:"runsWith"` // in how many runs each kind of fault, and each protocol step, was seen
+	Applied    int            `json:"faultsApplied"`
+	Undone     int            `json:"faultsVerifiedUndone"` // of those
+	Allowed    map[string]int `json:"runsWithAllowed"`      // anomalies that the contract allows, by class
+	Classes    map[string]int `json:"runsWithViolation"`    // violations, by class
 	Failures   []Failure      `json:"failures"`
 	shares     []float64
 	acked      []int64
@@ -115,6 +120,9 @@ func (h Hunt) one(ctx context.Context, n int) (*Result, error) {
 	if err != nil {
 		return &Result{Run: run}, err
 	}
+	if h.Carry != nil {
+		return h.Carry(ctx, run)
+	}
 	return Simulate(ctx, run, Watch{})
 }
 
@@ -151,6 +159,30 @@ func (t *Tally) add(n int, res *Result, err error) {
 		t.shares = append(t.shares, float64(v.Stats.Acked)/float64(v.Stats.Sends))
 	}
 	t.seen(v)
+	t.faults(res.History)
+}
+
+// faults counts those that were applied, and how many of them a probe saw undone.
+func (t *Tally) faults(h *history.History) {
+	striking := map[string]bool{}
+	for _, e := range h.Faults {
+		switch e.Phase {
+		case history.FaultApplied:
+			t.Applied++
+		case history.FaultVerified:
+			t.Undone++
+		case history.FaultObserved:
+			switch {
+			case strings.Contains(e.Line, " on port "):
+				striking["fault partition, of which at one port"] = true
+			case e.Kind == string(world.CanPartition) && strings.Contains(e.Line, "->"):
+				striking["fault partition, of which one way"] = true
+			}
+		}
+	}
+	for name := range striking {
+		t.Bites[name]++
+	}
 }
 
 func (t *Tally) seen(v checker.Verdict) {
@@ -206,8 +238,13 @@ func (t *Tally) finish(wall time.Duration) {
 // String is the tally as a table for people.
 func (t Tally) String() string {
 	out := fmt.Sprintf("runs %d: valid %d, invalid %d, vacuous %d, unknown %d, errors %d\n", t.Runs, t.Valid, t.Invalid, t.Vacuous, t.Unknown, t.Errors)
-	out += fmt.Sprintf("simulated %.0f s in %.1f s (%.0f : 1), %d events (%.0f a second)\n",
-		t.Virtual, t.Seconds, t.Virtual/t.Seconds, t.Events, float64(t.Events)/t.Seconds)
+	if t.Events > 0 {
+		out += fmt.Sprintf("simulated %.0f s in %.1f s (%.0f : 1), %d events (%.0f a second)\n",
+			t.Virtual, t.Seconds, t.Virtual/t.Seconds, t.Events, float64(t.Events)/t.Seconds)
+	} else {
+		out += fmt.Sprintf("in %.1f s\n", t.Seconds)
+	}
+	out += fmt.Sprintf("faults applied %d, verified undone %d\n", t.Applied, t.Undone)
 	out += fmt.Sprintf("acknowledged writes, median of runs: %d, %.0f %% of those sent\n", t.Acked, 100*t.AckedShare)
 	out += table("runs in which it was seen", t.Bites) + table("runs with an anomaly that the contract allows", t.Allowed) + table("runs with a violation", t.Classes)
 	return out

@@ -73,6 +73,8 @@ func Unusual(run history.Run) []string {
 	add(run.Rate != d.Rate, "--rate %v", run.Rate)
 	add(run.Settle != d.Settle, "--settle %v", run.Settle)
 	add(run.Beyond, "--beyond-budget")
+	add(run.Memory != 0, "--memory %s", Bytes(run.Memory))
+	add(run.CPUs != 0, "--cpus %v", run.CPUs)
 	for _, key := range slices.Sorted(maps.Keys(run.Config)) {
 		add(run.Config[key] != quick[key], "--config %s=%s", key, run.Config[key])
 	}

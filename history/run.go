@@ -28,4 +28,6 @@ type Run struct {
 	Bug      string            `json:"bug,omitempty"`    // the known bug that is switched on
 	Plan     string            `json:"plan"`             // the nemesis plan as text
 	Beyond   bool              `json:"beyondBudget,omitempty"`
+	Memory   int64             `json:"memory,omitempty"` // limit of each broker's container, in bytes; 0 is the container world's own
+	CPUs     float64           `json:"cpus,omitempty"`   // limit of each broker's container, in processors; 0 is none
 }

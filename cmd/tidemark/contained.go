@@ -3,7 +3,12 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -56,6 +61,37 @@ func runContained(c *cobra.Command, outDir string, run history.Run, keep, asJSON
 		return trouble(err)
 	}
 	return shown
+}
+
+// carryContained carries out one run of a hunt in containers. Its directory stays if keep, which is called for one run at a time and
+// told the line that replays it, says so; an interrupted run and one with trouble keep theirs.
+func carryContained(outDir string, log io.Writer, keep func(res *harness.Result, replay string) bool) func(context.Context, history.Run) (*harness.Result, error) {
+	var mu sync.Mutex
+	say := func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintln(log, line)
+	}
+	return func(ctx context.Context, run history.Run) (*harness.Result, error) {
+		d, err := results.Create(outDir, run)
+		if err != nil {
+			return &harness.Result{Run: run}, err
+		}
+		res, err := harness.Contain(ctx, run, d, harness.Look{Say: say})
+		if res == nil {
+			return &harness.Result{Run: run}, fmt.Errorf("%w (%s)", err, harness.ReplayLine(d))
+		}
+		if err != nil {
+			return res, errors.Join(err, harness.Save(d, res))
+		}
+		mu.Lock()
+		stays := keep(res, harness.ReplayLine(d))
+		mu.Unlock()
+		if stays {
+			return res, harness.Save(d, res)
+		}
+		return res, os.RemoveAll(d.Path)
+	}
 }
 
 // replayContained carries out the options and the plan of a run in containers again. What happens is never quite the same.

@@ -32,8 +32,10 @@ func huntCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "hunt",
 		Short: "Search seeds for one that breaks the contract",
-		Long: "Draws seeds from a master seed and runs each in the simulated world, on all cores. The first failing runs are kept.\n" +
-			"With --twice every seed is run again by another process with another GOMAXPROCS, and the trace hashes must agree.",
+		Long: "Draws seeds from a master seed and runs each, in the simulated world on all cores, in containers one at a time. The\n" +
+			"first failing runs are kept. With --twice every simulated seed is run again by another process with another\n" +
+			"GOMAXPROCS, and the trace hashes must agree. With --plan all runs have the same plan, and the tally says how many of\n" +
+			"them it broke.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			seed, err := parseSeed("master", master)
@@ -44,8 +46,14 @@ func huntCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if run.World != harness.Simulated {
-				return usage(fmt.Errorf("--world %q, expected %s: hunts are simulated", run.World, harness.Simulated))
+			if run.World == worldAuto {
+				run.World = chooseWorld(c)
+			}
+			if run.World != harness.Simulated && (twice || hashes) {
+				return usage(fmt.Errorf("--twice and --hashes compare trace hashes, expected --world %s: the world %s has none", harness.Simulated, run.World))
+			}
+			if !c.Flags().Changed("workers") {
+				h.Workers = workersIn(run.World)
 			}
 			run.Plan = plan
 			if _, err := harness.Expand(run, plan); err != nil {
@@ -67,7 +75,7 @@ func huntCommand() *cobra.Command {
 	f.IntVar(&h.Seeds, "max-seeds", 1000, "at most so many runs")
 	f.IntVar(&h.First, "first", 0, "number of the first run")
 	f.DurationVar(&h.Budget, "budget", 0, "start no run after so long; 0 is no limit")
-	f.IntVar(&h.Workers, "workers", runtime.NumCPU(), "runs at a time")
+	f.IntVar(&h.Workers, "workers", 0, "runs at a time (default: one a core in the simulated world, one in containers)")
 	f.BoolVar(&h.UntilFirst, "until-first", false, "stop at the first violation")
 	f.StringVar((*string)(&h.UntilClass), "until-class", "", "stop at the first anomaly of this class, allowed or not:\n"+classes(",\n"))
 	f.StringVar(&o.out, "out", ".", "directory in which runs/ stands")
@@ -92,6 +100,16 @@ func hunt(c *cobra.Command, h harness.Hunt, outDir string, asJSON, twice bool, a
 	warnLate(log, h.Run)
 	found := map[int]uint64{}
 	failing := map[int]*harness.Result{}
+	kept := map[*harness.Result]string{} // the replay lines of runs in containers, which cannot be had once more
+	if h.Run.World == harness.Contained {
+		h.Carry = carryContained(outDir, log, func(res *harness.Result, replay string) bool {
+			if len(kept) == keepMax || !worthKeeping(res, h.UntilClass) {
+				return false
+			}
+			kept[res] = replay
+			return true
+		})
+	}
 	bar := startProgress(log, h.Seeds)
 	h.Each = func(n int, res *harness.Result, err error) {
 		bar.step(err != nil || res.Verdict.Status == checker.Invalid)
@@ -104,6 +122,10 @@ func hunt(c *cobra.Command, h harness.Hunt, outDir string, asJSON, twice bool, a
 	bar.end()
 	replays := map[int]string{}
 	for _, n := range slices.Sorted(maps.Keys(failing)) {
+		if replay := kept[failing[n]]; replay != "" {
+			replays[n] = replay
+			continue
+		}
 		d, err := keep(c.Context(), outDir, failing[n])
 		if err != nil {
 			return trouble(err)
@@ -134,6 +156,15 @@ func hunt(c *cobra.Command, h harness.Hunt, outDir string, asJSON, twice bool, a
 		fmt.Fprintf(out, "%d seeds run again by another process with another GOMAXPROCS: the same hashes\n", len(found))
 	}
 	return ended(huntExit(c.Context(), tally, allowVacuous))
+}
+
+// workersIn is how many runs of a world this machine carries out at a time: a simulated one takes a core, one in containers shares the
+// machine's clock with its neighbours.
+func workersIn(world string) int {
+	if world == harness.Contained {
+		return 1
+	}
+	return runtime.NumCPU()
 }
 
 // bounds looks at the flags that are the hunt's own.

@@ -23,6 +23,7 @@ type options struct {
 	seed     string
 	acks     string
 	planFile string
+	memory   string
 	classic  bool
 	out      string
 	given    func(flag string) bool // whether the command line has a flag
@@ -49,6 +50,8 @@ func (o *options) register(c *cobra.Command) {
 	f.StringToStringVar(&o.run.Config, "config", nil, "further broker configuration, such as log.segment.bytes=65536; run.json shows all that holds, with the\nshorter times that a run sets (tidemark help options)")
 	f.StringVar(&o.run.Bug, "bug", "", "switch on a known bug of the broker: "+bugNames())
 	f.StringVar(&o.planFile, "plan", "", "file with the plan of faults, see tidemark help plan (default: drawn from the seed)")
+	f.StringVar(&o.memory, "memory", "", "memory limit of each broker's container, such as 512m (--world docker)")
+	f.Float64Var(&o.run.CPUs, "cpus", 0, "processors that each broker's container may use, such as 0.5 (--world docker)")
 	f.BoolVar(&o.run.Beyond, "beyond-budget", false, "let faults go beyond what the contract allows for")
 }
 
@@ -66,6 +69,11 @@ func (o *options) complete() (run history.Run, plan string, err error) {
 		run.Acks = 1
 	default:
 		return run, "", usage(fmt.Errorf("--acks %q, expected 0, 1 or all", o.acks))
+	}
+	if o.memory != "" {
+		if run.Memory, err = harness.ParseBytes(o.memory); err != nil {
+			return run, "", usage(fmt.Errorf("--memory %w", err))
+		}
 	}
 	if err := o.replicas(); err != nil {
 		return run, "", usage(err)
