@@ -48,8 +48,8 @@ func (c checker) line(l Line) error {
 	switch f.Kind {
 	case world.CanElect:
 		return c.partition(f.Partition)
-	case world.CanPartition:
-		return c.cut(f)
+	case world.CanPartition, world.CanLoss:
+		return c.sides(f)
 	}
 	return nil
 }
@@ -78,18 +78,18 @@ func (c checker) partition(p history.Partition) error {
 	return nil
 }
 
-func (c checker) cut(f Fault) error {
+func (c checker) sides(f Fault) error {
 	if (f.Shape == Ring || f.Shape == Bridge) && len(c.brokers) < 3 {
 		return fmt.Errorf("a ring or a bridge needs 3 brokers, this cluster has %d", len(c.brokers))
 	}
 	for _, t := range f.Targets {
 		if slices.Contains(f.Others, t) && t.Role != Random && t.Role != Follower {
-			return fmt.Errorf("%v is on both sides of the partition", t)
+			return fmt.Errorf("%v is on both sides of the %s", t, f.Kind)
 		}
 	}
 	for _, side := range [][]Target{f.Targets, f.Others} {
 		if len(side) == len(c.brokers) && !slices.ContainsFunc(side, func(t Target) bool { return t.Role != Number }) {
-			return fmt.Errorf("every broker is on one side of the partition")
+			return fmt.Errorf("every broker is on one side of the %s", f.Kind)
 		}
 	}
 	return nil

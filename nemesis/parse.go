@@ -20,11 +20,13 @@ const (
 	topicMax    = 249 // as Kafka's
 	rateMin     = 0.1
 	rateMax     = 10.0
+	shareMin    = 0.01
+	shareMax    = 0.99
 )
 
 const (
 	expectTrigger = "at T, after N acks, after N elections, when isr(P) = N or when leader(P) = N"
-	expectKind    = "partition, kill, pause, powerfail, stop, elect or clock"
+	expectKind    = "partition, loss, kill, wipe, powerfail, stop, pause, freeze, elect or clock"
 	expectTopic   = "topic/index, such as orders/0"
 )
 
@@ -74,6 +76,9 @@ func (w *words) parseLine() (Line, error) {
 	end := "the end of the line"
 	if fault.Kind != world.CanElect {
 		end = `"for" or the end of the line`
+		if fault.Kind == world.CanPartition && fault.Others != nil && fault.Port == world.AnyPort {
+			end = `"on port", "for" or the end of the line`
+		}
 		if w.take("for") {
 			end = "the end of the line"
 			if l.For, err = w.duration(time.Nanosecond); err != nil {
@@ -145,7 +150,10 @@ func (w *words) fault() (f Fault, err error) {
 	case world.CanPartition:
 		w.next++
 		return w.cut()
-	case world.CanKill, world.CanPause, world.CanPowerFail, world.CanStop:
+	case world.CanLoss:
+		w.next++
+		return w.loss()
+	case world.CanKill, world.CanWipe, world.CanPowerFail, world.CanStop, world.CanPause, world.CanFreeze:
 		w.next++
 		f.Targets, err = w.targets(many)
 	case world.CanElect:
@@ -185,9 +193,37 @@ func (w *words) cut() (f Fault, err error) {
 		f.Targets = []Target{t}
 		return f, err
 	}
-	sides := accept{sets: true, numbers: true, rest: true, shapes: true}
-	if f.Targets, err = w.targets(sides); err != nil {
+	if err = w.sides(&f, true); err != nil || !w.take("on") {
 		return f, err
+	}
+	if err = w.want("port"); err != nil {
+		return f, err
+	}
+	f.Port = world.Port(w.peek())
+	if f.Port != world.ControllerPort && f.Port != world.BrokerPort {
+		return f, w.expected(fmt.Sprintf("%q or %q", world.ControllerPort, world.BrokerPort))
+	}
+	w.next++
+	return f, nil
+}
+
+func (w *words) loss() (f Fault, err error) {
+	f.Kind = world.CanLoss
+	if err = w.sides(&f, false); err != nil {
+		return f, err
+	}
+	if err = w.want("at"); err != nil {
+		return f, err
+	}
+	f.Share, err = w.share()
+	return f, err
+}
+
+// sides reads X | Y or X -> Y; shapes says that something else could have stood there.
+func (w *words) sides(f *Fault, shapes bool) (err error) {
+	sides := accept{sets: true, numbers: true, rest: true, shapes: shapes}
+	if f.Targets, err = w.targets(sides); err != nil {
+		return err
 	}
 	switch {
 	case w.take("|"):
@@ -195,14 +231,14 @@ func (w *words) cut() (f Fault, err error) {
 	case w.take("->"):
 		f.Shape = OneWay
 	case f.Targets[0].Role == Rest:
-		return f, w.expected(`"|" or "->"`)
+		return w.expected(`"|" or "->"`)
 	default:
-		return f, w.expected(`",", "|" or "->"`)
+		return w.expected(`",", "|" or "->"`)
 	}
 	sides.rest = f.Targets[0].Role != Rest // one side alone can be the rest
 	sides.shapes = false
 	f.Others, err = w.targets(sides)
-	return f, err
+	return err
 }
 
 // accept says what may stand where a target is expected, beyond the roles that mean one broker.
@@ -323,6 +359,15 @@ func (w *words) rate() (float64, error) {
 	}
 	w.next++
 	return r, nil
+}
+
+func (w *words) share() (float64, error) {
+	s, err := strconv.ParseFloat(w.peek(), 64)
+	if err != nil || !(s >= shareMin && s <= shareMax) {
+		return 0, w.expected(fmt.Sprintf("a share of the packets from %v to %v", shareMin, shareMax))
+	}
+	w.next++
+	return s, nil
 }
 
 func (w *words) partition() (history.Partition, error) {

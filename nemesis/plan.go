@@ -79,9 +79,11 @@ const (
 // Fault is what is done to whom.
 type Fault struct {
 	Kind      world.Ability
-	Targets   []Target          // whom; of a partition the left side
-	Shape     Shape             // of a partition
-	Others    []Target          // of a partition the right side
+	Targets   []Target          // whom; of a partition or a loss the left side
+	Shape     Shape             // of a partition or a loss, which has no ring and no bridge
+	Others    []Target          // of a partition or a loss the right side
+	Port      world.Port        // of a partition other than ring and bridge: what it cuts
+	Share     float64           // of a loss: of the packets, those that are lost
 	Partition history.Partition // of elect
 	Rate      float64           // of clock: 1.05 is five per cent fast
 }
@@ -170,19 +172,33 @@ func (f Fault) String() string {
 			return "partition ring"
 		case Bridge:
 			return "partition bridge " + list(f.Targets, Target.String)
-		case OneWay:
-			return "partition " + list(f.Targets, Target.short) + " -> " + list(f.Others, Target.short)
-		default:
-			return "partition " + list(f.Targets, Target.short) + " | " + list(f.Others, Target.short)
 		}
+		s := "partition " + f.sides()
+		if f.Port != world.AnyPort {
+			s += " on port " + string(f.Port)
+		}
+		return s
+	case world.CanLoss:
+		return "loss " + f.sides() + " at " + decimal(f.Share)
 	case world.CanElect:
 		return "elect " + list(f.Targets, Target.String) + " on " + f.Partition.String()
 	case world.CanClock:
-		return "clock " + list(f.Targets, Target.String) + " at " + strconv.FormatFloat(f.Rate, 'f', -1, 64)
+		return "clock " + list(f.Targets, Target.String) + " at " + decimal(f.Rate)
 	default:
 		return string(f.Kind) + " " + list(f.Targets, Target.String)
 	}
 }
+
+// sides is the two sides of a partition or a loss.
+func (f Fault) sides() string {
+	sign := " | "
+	if f.Shape == OneWay {
+		sign = " -> "
+	}
+	return list(f.Targets, Target.short) + sign + list(f.Others, Target.short)
+}
+
+func decimal(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
 func list(ts []Target, text func(Target) string) string {
 	words := make([]string, len(ts))

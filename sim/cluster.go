@@ -14,6 +14,7 @@ import (
 func (w *World) Abilities() []world.Ability {
 	return []world.Ability{
 		world.CanPartition, world.CanKill, world.CanPause, world.CanPowerFail, world.CanStop, world.CanElect, world.CanClock,
+		world.CanFreeze, world.CanWipe, world.CanLoss,
 	}
 }
 
@@ -31,52 +32,6 @@ func (w *World) target(what string, b history.BrokerID, states ...hostState) (*h
 	return nil, fmt.Errorf("%s broker %d: it is %v, expected %v", what, b, h.state, states)
 }
 
-// pair finds the two ends of a cut.
-func (w *World) pair(what string, from, to history.BrokerID) (*cut, error) {
-	a, err := w.host(from)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	b, err := w.host(to)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	if a == b {
-		return nil, fmt.Errorf("%s broker %d from itself", what, from)
-	}
-	return w.cut(a, b), nil
-}
-
-// Cut drops everything that goes from one broker to another, in that direction only. Existing connections stay, stalled: TCP
-// sends again after the heal.
-func (w *World) Cut(from, to history.BrokerID, at world.Port) error {
-	c, err := w.pair("cut", from, to)
-	if err != nil {
-		return err
-	}
-	if c.on {
-		return fmt.Errorf("cut %d to %d: it is cut already", from, to)
-	}
-	w.fault(from, fmt.Sprintf("cut %d to %d", from, to))
-	c.on = true
-	return nil
-}
-
-// Heal ends a cut.
-func (w *World) Heal(from, to history.BrokerID, at world.Port) error {
-	c, err := w.pair("heal", from, to)
-	if err != nil {
-		return err
-	}
-	if !c.on {
-		return fmt.Errorf("heal %d to %d: it is not cut", from, to)
-	}
-	w.fault(from, fmt.Sprintf("heal %d to %d", from, to))
-	c.on = false
-	releaseAll(&c.held)
-	return nil
-}
-
 // fault notes an act of the harness on a broker.
 func (w *World) fault(b history.BrokerID, text string) {
 	if w.note(noteFault, b, 0, 0, []byte(text)) {
@@ -86,7 +41,7 @@ func (w *World) fault(b history.BrokerID, text string) {
 
 // Kill is kill -9: the kernel resets the process's connections, the page cache survives.
 func (w *World) Kill(b history.BrokerID) error {
-	h, err := w.target("kill", b, hostUp, hostPaused, hostBooting)
+	h, err := w.target("kill", b, hostUp, hostPaused, hostFrozen, hostBooting)
 	if err != nil {
 		return err
 	}
@@ -112,6 +67,22 @@ func (w *World) PowerFail(b history.BrokerID) (string, error) {
 	h.end(endByPower, "power failed: "+l.String())
 	w.touched(b)
 	return l.String(), nil
+}
+
+// Wipe kills the process and removes its partition data for good, as if it had been given a new disk: logs, checkpoints, the marker of
+// a clean shutdown. The controller's log is spared.
+func (w *World) Wipe(b history.BrokerID) (string, error) {
+	h, err := w.target("wipe", b, hostUp, hostPaused, hostFrozen, hostBooting)
+	if err != nil {
+		return "", err
+	}
+	h.end(endByKill, "killed")
+	detail, err := h.wipe()
+	if err != nil {
+		return "", fmt.Errorf("wipe of broker %d: %w", b, err)
+	}
+	w.touched(b)
+	return detail, nil
 }
 
 // Stop is a controlled shutdown; it returns when the process is gone, or after timeout with an error.
@@ -159,13 +130,34 @@ func (w *World) Pause(b history.BrokerID) error {
 	if err != nil {
 		return err
 	}
-	h.pause()
+	h.halt(hostPaused)
 	return nil
 }
 
 // Resume is SIGCONT.
 func (w *World) Resume(b history.BrokerID) error {
 	h, err := w.target("resume", b, hostPaused)
+	if err != nil {
+		return err
+	}
+	h.resume()
+	return nil
+}
+
+// Freeze stops the process by the freezer of its control group. To peers and clients that is what a pause is: their kernels are
+// answered, they are not.
+func (w *World) Freeze(b history.BrokerID) error {
+	h, err := w.target("freeze", b, hostUp)
+	if err != nil {
+		return err
+	}
+	h.halt(hostFrozen)
+	return nil
+}
+
+// Thaw ends a freeze.
+func (w *World) Thaw(b history.BrokerID) error {
+	h, err := w.target("thaw", b, hostFrozen)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,8 @@ type conn struct {
 	w       *World
 	id      uint64
 	label   string // for the trace
+	nth     int    // of this label
+	port    port   // of the accepting broker, as cuts tell them apart
 	link    *link  // the opener, if it is a broker
 	client  *Conn  // the opener, if it is a client
 	dst     *host
@@ -51,10 +53,13 @@ const (
 // connections of that name there were before.
 func (w *World) newConn(src, dst *host, l *link, client *Conn, name string, nth int) *conn {
 	w.conns++
-	c := &conn{w: w, id: w.conns, label: name, link: l, client: client, dst: dst, opener: endConnecting}
+	c := &conn{w: w, id: w.conns, label: name, nth: nth, link: l, client: client, dst: dst, opener: endConnecting}
 	c.out = pipe{c: c, from: src, to: dst, forward: true, rnd: newStream(w.opt.Seed, "net/out/"+name, nth)}
 	c.in = pipe{c: c, from: dst, to: src, rnd: newStream(w.opt.Seed, "net/in/"+name, nth)}
 	c.out.arrival.h, c.in.arrival.h, c.timeout.h = &c.out, &c.in, c
+	if l != nil {
+		c.port = portFor(l.to.Purpose)
+	}
 	c.out.send(segSyn, nil)
 	return c
 }

@@ -56,7 +56,7 @@ func (w *World) Dump(b history.BrokerID) []history.Dump {
 // partitionDir reads a replica's directory name, topic-index.
 func partitionDir(dir string) (kafka.TopicPartition, bool) {
 	i := strings.LastIndexByte(dir, '-')
-	if i <= 0 || strings.HasPrefix(dir, "__cluster_metadata") {
+	if i <= 0 || strings.HasPrefix(dir, metadataDir) {
 		return kafka.TopicPartition{}, false
 	}
 	index, err := strconv.ParseInt(dir[i+1:], 10, 32)

@@ -26,7 +26,7 @@ type flushQueue struct {
 	busy    bool       // there is one
 	step    int        // under way, of the current flush
 	work    event      // when the step under way is done
-	waiting bool       // a step was done while the process was paused
+	waiting bool       // a step was done while the process was halted
 	err     error      // outcome of the current flush
 }
 
@@ -97,7 +97,7 @@ func (q *flushQueue) fire() {
 			h.w.tell(h.id, text)
 		}
 		if q.step < len(f.Steps) && q.err == nil {
-			if q.waiting = h.state == hostPaused; !q.waiting {
+			if q.waiting = h.state.halted(); !q.waiting {
 				q.begin()
 			}
 			return

@@ -37,7 +37,11 @@ const (
 	hostBooting
 	hostUp
 	hostPaused
+	hostFrozen
 )
+
+// halted reports whether the process stands still while its kernel goes on.
+func (s hostState) halted() bool { return s == hostPaused || s == hostFrozen }
 
 // host is a machine with its kernel, disk and clock, and the broker process on it.
 type host struct {
@@ -52,7 +56,7 @@ type host struct {
 	powered bool
 	held    []*pipe // waiting for power
 
-	node        node // nil unless up or paused
+	node        node // nil unless up or halted
 	incarnation int
 	boot        event
 	bootErr     error
@@ -63,7 +67,7 @@ type host struct {
 	linkList []*link     // in order of first use
 	accepted []*conn     // by ConnID-1; nil once closed
 	runnable fifo[*conn] // whose next request can be handed in
-	inbox    []input     // while paused
+	inbox    []input     // while halted
 	flushes  flushQueue
 	last     map[history.Partition]history.ReplicaState // as last observed
 }
@@ -87,9 +91,9 @@ const (
 	inFlushed                    // a flush is done; frame is unused
 )
 
-// input hands something to the process; while it is paused, the kernel keeps it.
+// input hands something to the process; while it is halted, the kernel keeps it.
 func (h *host) input(in input) {
-	if h.state == hostPaused {
+	if h.state.halted() {
 		h.inbox = append(h.inbox, in)
 		return
 	}

@@ -59,7 +59,9 @@ type pipe struct {
 	bytes   int
 	last    time.Duration // when the segment sent last arrives
 	rnd     stream
-	held    bool // by a cut or a machine without power, which knows this pipe
+	held    bool    // by a cut or a machine without power, which knows this pipe
+	luck    *stream // whether a segment is lost, once any may be
+	tries   int     // how often the first segment was lost
 }
 
 // send puts a segment into the pipe.
@@ -89,9 +91,9 @@ func (p *pipe) full() bool { return p.queue.len() > pipeMax || p.bytes > pipeMax
 func (p *pipe) fire() {
 	w := p.c.w
 	if p.from != nil && p.to != nil {
-		if cut := w.cut(p.from, p.to); cut.on {
+		if y := w.way(p.from, p.to); y.closed(p.c.port) {
 			p.held = true
-			cut.held = append(cut.held, p)
+			y.held = append(y.held, p)
 			return
 		}
 	}
@@ -100,7 +102,11 @@ func (p *pipe) fire() {
 		p.to.held = append(p.to.held, p)
 		return
 	}
+	if p.from != nil && p.to != nil && p.loses(w.way(p.from, p.to)) {
+		return
+	}
 	s := p.queue.pop()
+	p.tries = 0
 	p.bytes -= len(s.frame)
 	if p.queue.len() > 0 {
 		w.queue.schedule(&p.arrival, max(p.queue.first().at, w.now))
@@ -126,16 +132,8 @@ func (p *pipe) release() {
 // drop forgets everything in the pipe.
 func (p *pipe) drop() {
 	p.c.w.queue.cancel(&p.arrival)
-	p.queue, p.bytes = fifo[segment]{}, 0
+	p.queue, p.bytes, p.tries = fifo[segment]{}, 0, 0
 }
-
-// cut is what separates one broker from another, in one direction.
-type cut struct {
-	on   bool
-	held []*pipe
-}
-
-func (w *World) cut(from, to *host) *cut { return &w.cuts[from.index*len(w.hosts)+to.index] }
 
 // releaseAll lets held pipes go on.
 func releaseAll(held *[]*pipe) {

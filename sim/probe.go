@@ -11,8 +11,8 @@ import (
 	"tidemark/world"
 )
 
-// ProbeLink sends a message from one broker's machine to the other's over the simulated network and reports whether it came
-// through within timeout: it must pass the same cuts as everything else in that direction, and needs no answer.
+// ProbeLink sends a message from one broker's machine to a port of the other's over the simulated network and reports whether it came
+// through within timeout: it must pass the same cuts and losses as everything else in that direction, and needs no answer.
 func (w *World) ProbeLink(from, to history.BrokerID, at world.Port, timeout time.Duration) bool {
 	src, err := w.host(from)
 	if err != nil || !src.powered {
@@ -22,16 +22,23 @@ func (w *World) ProbeLink(from, to history.BrokerID, at world.Port, timeout time
 	if err != nil || src == dst {
 		return false
 	}
+	port, err := portOf(at)
+	if err != nil {
+		return false
+	}
 	arrived := w.newSignal()
 	passed := false
 	name := fmt.Sprintf("probe %d>%d", from, to)
-	c := &conn{w: w, label: name, dst: dst, probe: func() {
+	if at != world.AnyPort {
+		name += " " + string(at)
+	}
+	c := &conn{w: w, label: name, nth: w.dials[name], port: port, dst: dst, probe: func() {
 		passed = true
 		arrived.Notify()
 	}}
 	w.conns++
 	c.id = w.conns
-	c.out = pipe{c: c, from: src, to: dst, forward: true, rnd: newStream(w.opt.Seed, name, w.dials[name])}
+	c.out = pipe{c: c, from: src, to: dst, forward: true, rnd: newStream(w.opt.Seed, name, c.nth)}
 	c.out.arrival.h = &c.out
 	w.dials[name]++
 	c.out.send(segProbe, nil)
@@ -51,6 +58,8 @@ func (w *World) ProbeProcess(b history.BrokerID) world.ProcessState {
 		return world.ProcessGone
 	case h.state == hostPaused:
 		return world.ProcessPaused
+	case h.state == hostFrozen:
+		return world.ProcessFrozen
 	default:
 		return world.ProcessRunning
 	}

@@ -109,21 +109,21 @@ func (h *host) end(how ending, detail string) {
 
 // silence is a pipe whose sender lost its power: what is on the wire arrives, what waits to be sent again is lost.
 func (p *pipe) silence() {
-	if p.held {
+	if p.held || p.tries > 0 {
 		p.drop()
 	}
 }
 
-// pause is SIGSTOP: the kernel goes on, the process does not.
-func (h *host) pause() {
+// halt is SIGSTOP or the freezer, by the state that it leads to: the kernel goes on, the process does not.
+func (h *host) halt(s hostState) {
 	if h.w.note(noteProcess, h.id, uint64(h.incarnation), 10, nil) {
-		h.w.tell(h.id, "paused")
+		h.w.tell(h.id, s.String())
 	}
 	h.w.queue.cancel(&h.timer)
-	h.become(hostPaused)
+	h.become(s)
 }
 
-// resume is SIGCONT: what the kernel kept is handled in order, before or after the timer that is overdue.
+// resume is SIGCONT or the end of a freeze: what the kernel kept is handled in order, before or after the timer that is overdue.
 func (h *host) resume() {
 	if h.w.note(noteProcess, h.id, uint64(h.incarnation), 11, nil) {
 		h.w.tell(h.id, "resumed")
@@ -162,4 +162,6 @@ func (h *host) step(kind history.StepKind, detail string) {
 	}
 }
 
-func (s hostState) String() string { return [...]string{"down", "starting", "running", "paused"}[s] }
+func (s hostState) String() string {
+	return [...]string{"down", "starting", "running", "paused", "frozen"}[s]
+}

@@ -61,7 +61,7 @@ type World struct {
 	weather weather
 
 	hosts []*host // ascending by id
-	cuts  []cut   // [from][to]
+	ways  []way   // [from][to]
 	conns uint64
 	dials map[string]int
 	isr   map[kafka.TopicPartition]int32 // newest partition epoch whose ISR was recorded
@@ -98,7 +98,7 @@ func newWorld(opt Options, open opener) (*World, error) {
 	}
 	w := &World{
 		opt: opt, open: open, digest: newDigest(opt.Seed), weather: newWeather(opt.Seed),
-		cuts: make([]cut, len(opt.Configs)*len(opt.Configs)), dials: map[string]int{}, isr: map[kafka.TopicPartition]int32{},
+		ways: make([]way, len(opt.Configs)*len(opt.Configs)), dials: map[string]int{}, isr: map[kafka.TopicPartition]int32{},
 	}
 	for i, cfg := range opt.Configs {
 		if cfg.NodeID < 0 {

@@ -87,10 +87,18 @@ func (s *story) line(line string) {
 	}
 }
 
-// way reads 1>2.
-func way(word string) (from, to history.BrokerID) {
+// ends reads 1>2.
+func ends(word string) (from, to history.BrokerID) {
 	a, b, _ := strings.Cut(word, ">")
 	return id(a), id(b)
+}
+
+// portOfStory is the port that may stand behind a way.
+func portOfStory(args []string) world.Port {
+	if len(args) > 1 {
+		return world.Port(args[1])
+	}
+	return world.AnyPort
 }
 
 func id(word string) history.BrokerID {
@@ -116,10 +124,10 @@ func (s *story) do(cmd string, args []string) error {
 	case "sleep":
 		s.Sleep(span(args[0]))
 	case "send": // send 1>2 fetch text
-		from, to := way(args[0])
+		from, to := ends(args[0])
 		s.poke(from, func(f *fake) { f.send(kafka.BrokerID(to), purposes[args[1]], args[2]) })
 	case "reset": // reset 1>2 fetch
-		from, to := way(args[0])
+		from, to := ends(args[0])
 		s.poke(from, func(f *fake) {
 			f.out.Resets = append(f.out.Resets, broker.Link{Peer: kafka.BrokerID(to), Purpose: purposes[args[1]]})
 		})
@@ -131,12 +139,25 @@ func (s *story) do(cmd string, args []string) error {
 		s.poke(id(args[0]), func(f *fake) { f.deadline = now + span(args[2]) })
 	case "flush": // flush 2 write NAME | sync NAME | syncdir ...
 		s.poke(id(args[0]), func(f *fake) { f.out.Flushes = append(f.out.Flushes, flushOf(args[1:])) })
-	case "cut":
-		from, to := way(args[0])
-		return s.Cut(from, to, world.AnyPort)
+	case "cut": // cut 1>2 [controller]
+		from, to := ends(args[0])
+		return s.Cut(from, to, portOfStory(args))
 	case "heal":
-		from, to := way(args[0])
-		return s.Heal(from, to, world.AnyPort)
+		from, to := ends(args[0])
+		return s.Heal(from, to, portOfStory(args))
+	case "lose": // lose 1>2 0.5
+		from, to := ends(args[0])
+		share, err := strconv.ParseFloat(args[1], 64)
+		s.must(err)
+		return s.Lose(from, to, share)
+	case "endloss":
+		from, to := ends(args[0])
+		return s.EndLoss(from, to)
+	case "lost":
+		from, to := ends(args[0])
+		n, err := s.Lost(from, to)
+		s.tell("lost %s: %d packets", args[0], n)
+		return err
 	case "kill":
 		return s.Kill(id(args[0]))
 	case "powerfail":
@@ -153,13 +174,25 @@ func (s *story) do(cmd string, args []string) error {
 		return s.Pause(id(args[0]))
 	case "resume":
 		return s.Resume(id(args[0]))
+	case "freeze":
+		return s.Freeze(id(args[0]))
+	case "thaw":
+		return s.Thaw(id(args[0]))
+	case "wipe":
+		detail, err := s.Wipe(id(args[0]))
+		if err == nil {
+			s.tell("wipe of %s: %s", args[0], detail)
+		}
+		return err
+	case "mkdir": // mkdir 2 NAME
+		s.poke(id(args[0]), func(f *fake) { s.must(f.fs.MkdirAll(args[1])) })
 	case "clock":
 		rate, err := strconv.ParseFloat(args[1], 64)
 		s.must(err)
 		return s.SetClock(id(args[0]), rate)
-	case "probe":
-		from, to := way(args[0])
-		s.tell("probe %s passed: %t", args[0], s.ProbeLink(from, to, world.AnyPort, time.Second))
+	case "probe": // probe 1>2 [controller]
+		from, to := ends(args[0])
+		s.tell("probe %s passed: %t", strings.Join(args, " "), s.ProbeLink(from, to, portOfStory(args), time.Second))
 	case "process":
 		s.tell("process %s: %s", args[0], s.ProbeProcess(id(args[0])))
 	case "ls":

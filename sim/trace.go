@@ -43,6 +43,8 @@ const (
 	noteLost
 	noteFault
 	noteProbe
+	noteLoss
+	noteWipe
 )
 
 // note takes an event into the hash: when, whom, two numbers that say what, and the bytes. A node that looked at anything that
