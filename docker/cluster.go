@@ -33,6 +33,7 @@ type Cluster struct {
 	machines []*machine // ascending by id
 	http     *http.Client
 	probed   counter
+	losses   ledger
 
 	recording sync.Mutex // orders what is recorded of all brokers
 	isr       map[history.Partition]int32
@@ -96,6 +97,7 @@ func newCluster(env *Env, engine *Engine, opt Options) (*Cluster, error) {
 	c := &Cluster{
 		opt: opt, env: env, engine: engine, owner: own, network: "tidemark-" + own.run,
 		http: &http.Client{Transport: transport}, isr: map[history.Partition]int32{},
+		losses: ledger{shares: map[link]float64{}, ended: map[link]int64{}},
 	}
 	for _, cfg := range opt.Configs {
 		name := fmt.Sprintf("%s-%d", c.network, cfg.NodeID)

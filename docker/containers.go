@@ -91,7 +91,7 @@ func (c *Cluster) makeSidecar(m *machine) (testcontainers.Container, error) {
 		HostConfigModifier: func(h *container.HostConfig) {
 			h.PortBindings = bindings
 			h.CapDrop, h.CapAdd = []string{"ALL"}, []string{"NET_ADMIN"}
-			h.Mounts = []mount.Mount{{Type: mount.TypeVolume, Source: data, Target: dataPath, ReadOnly: true}}
+			h.Mounts = []mount.Mount{{Type: mount.TypeVolume, Source: data, Target: dataPath}} // to be dumped, and wiped
 			h.ReadonlyRootfs = true
 			confine(h)
 		},

@@ -18,7 +18,9 @@ import (
 // Abilities lists the faults that this world can do. Power failures and clocks are not among them: containers share the
 // machine's page cache and its clock.
 func Abilities() []world.Ability {
-	return []world.Ability{world.CanPartition, world.CanKill, world.CanPause, world.CanStop, world.CanElect}
+	return []world.Ability{
+		world.CanPartition, world.CanKill, world.CanPause, world.CanStop, world.CanElect, world.CanFreeze, world.CanWipe, world.CanLoss,
+	}
 }
 
 // Ports within a broker's network namespace.

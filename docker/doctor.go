@@ -113,10 +113,10 @@ func (c *Cluster) examineLinks() Finding {
 	if passed || !back || !c.ProbeLink(a, b, world.AnyPort, probeBound) {
 		return wrong(fmt.Errorf("a cut link passes: %t, the other direction passes: %t, expected false and true, and both after the heal", passed, back))
 	}
-	if err := c.Drop(a, b, Part{Share: 0.5}); err != nil {
+	if err := c.Lose(a, b, 0.5); err != nil {
 		return wrong(err)
 	}
-	if err := c.EndDrop(a, b, Part{Share: 0.5}); err != nil {
+	if err := c.EndLoss(a, b); err != nil {
 		return wrong(err)
 	}
 	return Finding{What: "links are cut and healed in one direction, seen by probes; packets are lost by probability", OK: true}

@@ -37,14 +37,18 @@ func (c *Cluster) act(what string, b history.BrokerID, do func(*machine) error, 
 	return nil
 }
 
+// alive are the states in which a process can be killed. The engine thaws one that is frozen once the signal is pending, so that it
+// does nothing more.
+var alive = []world.ProcessState{world.ProcessRunning, world.ProcessPaused, world.ProcessFrozen}
+
 // Kill is kill -9 by the engine; it returns when the process is gone.
 func (c *Cluster) Kill(b history.BrokerID) error {
-	return c.act("kill", b, func(m *machine) error { return c.end(m, "KILL", "killed", startBound) }, world.ProcessRunning, world.ProcessPaused)
+	return c.act("kill", b, func(m *machine) error { return c.end(m, "KILL", "killed", startBound, nil) }, alive...)
 }
 
 // Stop is SIGTERM, which a broker answers with a controlled shutdown.
 func (c *Cluster) Stop(b history.BrokerID, timeout time.Duration) error {
-	return c.act("stop", b, func(m *machine) error { return c.end(m, "TERM", "stopped", timeout) }, world.ProcessRunning)
+	return c.act("stop", b, func(m *machine) error { return c.end(m, "TERM", "stopped", timeout, nil) }, world.ProcessRunning)
 }
 
 // Pause is SIGSTOP.
@@ -87,17 +91,19 @@ func (c *Cluster) become(m *machine, signal string, want world.ProcessState) err
 	return c.await(m, want, startBound)
 }
 
-// end sends the signal that ends a broker's process, waits until it is gone, and records that.
-func (c *Cluster) end(m *machine, signal, how string, bound time.Duration) error {
+// end sends the signal that ends a broker's process, waits until it is gone, does what is then to be done, and records all that.
+func (c *Cluster) end(m *machine, signal, how string, bound time.Duration, then func() (detail string, err error)) (err error) {
 	c.expect(m, how)
+	defer func() { c.ended(m, how, err) }()
 	if err := c.signal(m, signal); err != nil {
 		return err
 	}
-	if err := c.await(m, world.ProcessGone, bound); err != nil {
+	if err := c.await(m, world.ProcessGone, bound); err != nil || then == nil {
 		return err
 	}
-	c.down(m)
-	return nil
+	detail, err := then()
+	how += ": " + detail
+	return err
 }
 
 // await waits until a broker's process is in a state.
@@ -160,12 +166,13 @@ func (c *Cluster) state(m *machine) (world.ProcessState, error) {
 			return "", err
 		case !info.State.Running:
 			return world.ProcessGone, nil
-		case info.State.Paused:
-			return world.ProcessPaused, nil
 		}
-		fields, err := processStat(info.State.Pid)
-		if err == nil {
-			return stateOf(fields[0]), nil
+		state, err := processState(info.State.Pid)
+		switch {
+		case err == nil:
+			return state, nil
+		case info.State.Paused: // by the engine's word alone: this process cannot see the engine's
+			return world.ProcessFrozen, nil
 		}
 		// It ended and the engine has yet to notice, or this process cannot see the engine's processes.
 		if time.Now().After(deadline) {
@@ -179,6 +186,19 @@ func (c *Cluster) state(m *machine) (world.ProcessState, error) {
 
 // noticeBound is how long an engine may take to notice that a process has ended.
 const noticeBound = 5 * time.Second
+
+// processState is what the kernel says of a process: whether its cgroup is frozen, then what itself does.
+func processState(pid int) (world.ProcessState, error) {
+	still, err := frozen(pid)
+	if err == nil && still {
+		return world.ProcessFrozen, nil
+	}
+	fields, statErr := processStat(pid)
+	if err = errors.Join(err, statErr); err != nil {
+		return "", err
+	}
+	return stateOf(fields[0]), nil
+}
 
 // stateOf reads the state in /proc/PID/stat. A zombie counts as running until the engine has noticed its end: it could not be started.
 func stateOf(letter string) world.ProcessState {

@@ -21,7 +21,8 @@ type stepReader struct {
 	started     int64 // of the incarnation, on its machine's clock
 	next        int64
 	isDown      bool   // recorded as down
-	ending      string // what is being done to end it, "" if nothing is
+	ending      string // what was done to end it, "" if nothing was
+	awaited     bool   // who does that will record that it is down
 }
 
 // follow records a broker's protocol steps until the run ends.
@@ -29,7 +30,7 @@ func (c *Cluster) follow(m *machine) {
 	for {
 		if err := c.readSteps(m); err != nil {
 			if state, err := c.state(m); err == nil && state == world.ProcessGone {
-				c.down(m)
+				c.noticed(m)
 			}
 		}
 		c.env.Sleep(stepsEvery)
@@ -51,7 +52,7 @@ func (c *Cluster) readSteps(m *machine) error {
 	r := &m.steps
 	if got.Started != r.started { // another incarnation: its numbers begin anew
 		r.incarnation++
-		r.started, r.next, r.isDown, r.ending = got.Started, 0, false, ""
+		r.started, r.next, r.isDown, r.ending, r.awaited = got.Started, 0, false, "", false
 		c.step(m, history.StepStart, fmt.Sprintf("incarnation %d", r.incarnation))
 		if from != 0 {
 			return nil
@@ -94,26 +95,42 @@ func (c *Cluster) recordStep(m *machine, s *debug.Step, at time.Duration) {
 	})
 }
 
-// expect says what is about to end a broker.
+// expect says what is about to end a broker, by someone who tells what came of it by ended.
 func (c *Cluster) expect(m *machine, how string) {
 	c.recording.Lock()
 	defer c.recording.Unlock()
-	m.steps.ending = how
+	m.steps.ending, m.steps.awaited = how, true
 }
 
-// down records, once, that a broker is down, whoever notices first.
-func (c *Cluster) down(m *machine) {
+// ended records that a broker is down, and how, unless that failed: then it is still expected.
+func (c *Cluster) ended(m *machine, how string, err error) {
 	c.recording.Lock()
 	defer c.recording.Unlock()
-	if m.steps.isDown {
-		return
+	m.steps.awaited = false
+	if err == nil {
+		c.down(m, how)
 	}
-	m.steps.isDown = true
-	how := m.steps.ending
-	if how == "" {
-		how = "exited by itself"
+}
+
+// noticed records that a broker was found down, if nobody else will.
+func (c *Cluster) noticed(m *machine) {
+	c.recording.Lock()
+	defer c.recording.Unlock()
+	switch {
+	case m.steps.awaited:
+	case m.steps.ending != "":
+		c.down(m, m.steps.ending)
+	default:
+		c.down(m, "exited by itself")
 	}
-	c.step(m, history.StepDown, how)
+}
+
+// down records, once, that a broker is down. The recording lock is held.
+func (c *Cluster) down(m *machine, how string) {
+	if !m.steps.isDown {
+		m.steps.isDown = true
+		c.step(m, history.StepDown, how)
+	}
 }
 
 // step records a step of the whole broker. The recording lock is held.

@@ -1,5 +1,6 @@
 // Package agent is what runs in each broker's sidecar: it owns the network namespace that the broker joins, cuts and lossens
-// links there by nftables, sends and awaits probes, and reads what the broker's files hold. It needs CAP_NET_ADMIN and nothing else.
+// links there by nftables, sends and awaits probes, reads what the broker's files hold, and wipes them. It needs CAP_NET_ADMIN and
+// nothing else.
 package agent
 
 import (
@@ -18,7 +19,14 @@ import (
 	"tidemark/history"
 )
 
-// The ports at which an agent listens: the control API over TCP, probes from other agents over UDP.
+// The ports of a broker's listeners, in its namespace.
+const (
+	BrokerPort     = 9092 // for brokers, and clients inside the network
+	ControllerPort = 9093
+)
+
+// The ports at which an agent listens: the control API over TCP, probes from other agents over UDP. Probes of the broker's listeners
+// come at the ports of these, where the broker itself uses TCP alone.
 const (
 	ControlPort = 9190
 	ProbePort   = 9191
@@ -44,7 +52,7 @@ const (
 type Rule struct {
 	Direction Direction  `json:"direction"`
 	Peer      netip.Addr `json:"peer"`
-	Port      uint16     `json:"port,omitempty"` // only TCP packets to this port; 0 is everything
+	Port      uint16     `json:"port,omitempty"` // only TCP and UDP packets from or to this port; 0 is everything
 	Loss      float64    `json:"loss"`           // the share of packets that is dropped, drawn for each: above 0, at most 1
 }
 
@@ -70,7 +78,7 @@ type Counted struct {
 type Probe struct {
 	Nonce string        `json:"nonce"`
 	To    netip.Addr    `json:"to"`             // unset for the one who awaits it
-	Port  uint16        `json:"port,omitempty"` // of a TCP connection to be tried instead
+	Port  uint16        `json:"port,omitempty"` // from which and to which; 0 is ProbePort. Or that of a TCP connection to be tried
 	For   time.Duration `json:"for"`
 }
 
@@ -84,19 +92,20 @@ type Answer struct {
 type Agent struct {
 	firewall *firewall
 	probes   *probes
-	data     disk.FS // the broker's files; nil if there are none to read
+	root     string  // the broker's directory; "" if there is none
+	data     disk.FS // the same, to be read only
 	broker   history.BrokerID
 }
 
 // Options say what an agent serves.
 type Options struct {
 	Broker history.BrokerID
-	Data   string // directory of the broker's files, mounted read-only; "" if there is none
+	Data   string // directory of the broker's files; "" if there is none
 }
 
 // Run serves until ctx ends.
 func Run(ctx context.Context, opt Options) error {
-	a := &Agent{broker: opt.Broker}
+	a := &Agent{broker: opt.Broker, root: opt.Data}
 	var err error
 	if a.firewall, err = newFirewall(); err != nil {
 		return err
@@ -106,20 +115,17 @@ func Run(ctx context.Context, opt Options) error {
 			return err
 		}
 	}
-	udp, err := net.ListenPacket("udp4", ":"+strconv.Itoa(ProbePort))
-	if err != nil {
+	if a.probes, err = listenProbes(ProbePort, BrokerPort, ControllerPort); err != nil {
 		return fmt.Errorf("agent: probes: %w", err)
 	}
-	a.probes = newProbes(udp)
 	tcp, err := net.Listen("tcp4", ":"+strconv.Itoa(ControlPort))
 	if err != nil {
-		return errors.Join(fmt.Errorf("agent: control: %w", err), udp.Close())
+		return errors.Join(fmt.Errorf("agent: control: %w", err), a.probes.close())
 	}
 	srv := &http.Server{Handler: a.handler(), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
-	go a.probes.receive()
 	go func() {
 		<-ctx.Done()
-		_, _ = srv.Close(), udp.Close() // the process ends
+		_, _ = srv.Close(), a.probes.close() // the process ends
 	}()
 	if err := srv.Serve(tcp); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("agent: %w", err)
@@ -143,7 +149,8 @@ func (a *Agent) handler() http.Handler {
 	mux.HandleFunc("DELETE /rules", func(w http.ResponseWriter, r *http.Request) {
 		var rule Rule
 		if decode(w, r, &rule) {
-			answer(w, struct{}{}, a.firewall.remove(rule))
+			last, err := a.firewall.remove(rule)
+			answer(w, last, err)
 		}
 	})
 	mux.HandleFunc("POST /probe/send", a.probing(func(ctx context.Context, p Probe) Answer { return a.probes.send(ctx, p) }))
@@ -156,6 +163,14 @@ func (a *Agent) handler() http.Handler {
 		}
 		dumps, err := Dump(a.data, a.broker)
 		answer(w, dumps, err)
+	})
+	mux.HandleFunc("POST /wipe", func(w http.ResponseWriter, _ *http.Request) {
+		if a.root == "" {
+			answer(w, nil, errors.New("wipe: this agent was given no data directory"))
+			return
+		}
+		wiped, err := Wipe(a.root)
+		answer(w, wiped, err)
 	})
 	return mux
 }

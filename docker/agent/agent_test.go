@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -24,8 +26,7 @@ func started(t testing.TB, data disk.FS) (*Agent, Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &Agent{firewall: &firewall{}, probes: newProbes(socket), data: data, broker: 1}
-	go a.probes.receive()
+	a := &Agent{firewall: &firewall{}, probes: newProbes(map[uint16]net.PacketConn{ProbePort: socket}), data: data, broker: 1}
 	srv := httptest.NewServer(a.handler())
 	t.Cleanup(func() {
 		srv.Close()
@@ -41,7 +42,8 @@ func TestProbesPassInOneDirection(t *testing.T) {
 	ctx := t.Context()
 	go func() {
 		time.Sleep(20 * time.Millisecond)
-		_, _ = a.probes.socket.WriteTo([]byte("nonce-one"), a.probes.socket.LocalAddr())
+		socket := a.probes.sockets[ProbePort]
+		_, _ = socket.WriteTo([]byte("nonce-one"), socket.LocalAddr())
 	}()
 	if answer, err := client.Await(ctx, Probe{Nonce: "nonce-one", For: 5 * time.Second}); err != nil || !answer.Passed {
 		t.Errorf("%+v, %v", answer, err)
@@ -100,7 +102,7 @@ func TestRulesAreChecked(t *testing.T) {
 		t.Error(err)
 	}
 	_, client := started(t, nil)
-	if err := client.Remove(t.Context(), Rule{Direction: In, Peer: peer, Loss: 1}); err == nil || !strings.Contains(err.Error(), "not in force") {
+	if _, err := client.Remove(t.Context(), Rule{Direction: In, Peer: peer, Loss: 1}); err == nil || !strings.Contains(err.Error(), "not in force") {
 		t.Errorf("removing a rule that is not there gave %v", err)
 	}
 }
@@ -151,11 +153,60 @@ func TestWithoutDataThereIsNoDump(t *testing.T) {
 	}
 }
 
+// TestAWipeSparesWhatRuns writes files as a broker does, and wipes them: not while the broker's lock is held, then all but the lock.
+func TestAWipeSparesWhatRuns(t *testing.T) {
+	root := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(root, "orders-0"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, size := range map[string]int{"orders-0/00000000000000000000.log": 100, "recovery-point-offset-checkpoint": 10, ".lock": 0} {
+		if err := os.WriteFile(filepath.Join(root, name), make([]byte, size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, client := started(t, nil)
+	if _, err := client.Wipe(t.Context()); err == nil {
+		t.Error("an agent without data wiped some")
+	}
+	a.root = root
+	lock, err := os.Open(filepath.Join(root, ".lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Wipe(t.Context()); err == nil || !strings.Contains(err.Error(), "a broker runs") {
+		t.Errorf("wiping under a broker that runs gave %v", err)
+	}
+	_ = lock.Close()
+	for _, want := range []Wiped{{Files: 2, Bytes: 110}, {}} { // the second finds nothing more
+		if w, err := client.Wipe(t.Context()); err != nil || w != want {
+			t.Errorf("wiped %+v, %v, expected %+v", w, err, want)
+		}
+		if left, err := os.ReadDir(root); err != nil || len(left) != 1 || left[0].Name() != ".lock" {
+			t.Errorf("left %v, %v", left, err)
+		}
+	}
+}
+
+// TestAPortIsBothWays says in how many of the kernel's words a rule is.
+func TestAPortIsBothWays(t *testing.T) {
+	r := Rule{Direction: In, Peer: netip.MustParseAddr("192.0.2.1"), Loss: 1}
+	if n := len(expressions(r)); n != 1 {
+		t.Errorf("a rule for everything is %d rules of the kernel, expected 1", n)
+	}
+	r.Port = BrokerPort
+	if n := len(expressions(r)); n != 4 {
+		t.Errorf("a rule for a port is %d rules of the kernel, expected 4: from and to it, TCP and UDP", n)
+	}
+}
+
 // FuzzRequests sends anything to every address: the agent answers, and no rule comes into force.
 func FuzzRequests(f *testing.F) {
 	a, _ := started(f, nil)
 	h := a.handler()
-	paths := []string{"/rules", "/probe/send", "/probe/await", "/probe/connect", "/dump", "/health", "/"}
+	paths := []string{"/rules", "/probe/send", "/probe/await", "/probe/connect", "/dump", "/wipe", "/health", "/"}
 	f.Add(0, []byte(`{"direction":"in","peer":"::","loss":1}`))
 	f.Add(2, []byte(`{"nonce":"12345678","for":1}`))
 	f.Add(1, bytes.Repeat([]byte("{"), 100))

@@ -34,9 +34,9 @@ func (c Client) Add(ctx context.Context, r Rule) error {
 	return c.call(ctx, http.MethodPost, "/rules", r, nil, answerBytesMax)
 }
 
-// Remove ends a rule; one that is not in force is an error.
-func (c Client) Remove(ctx context.Context, r Rule) error {
-	return c.call(ctx, http.MethodDelete, "/rules", r, nil, answerBytesMax)
+// Remove ends a rule and returns what it has dropped; one that is not in force is an error.
+func (c Client) Remove(ctx context.Context, r Rule) (last Counted, err error) {
+	return last, c.call(ctx, http.MethodDelete, "/rules", r, &last, answerBytesMax)
 }
 
 // Rules lists what is in force.
@@ -62,6 +62,11 @@ func (c Client) Connect(ctx context.Context, p Probe) (a Answer, err error) {
 // Dump reads every replica of the agent's broker from its files.
 func (c Client) Dump(ctx context.Context) (dumps []history.Dump, err error) {
 	return dumps, c.call(ctx, http.MethodGet, "/dump", nil, &dumps, dumpBytesMax)
+}
+
+// Wipe removes the files of the agent's broker, which must not run.
+func (c Client) Wipe(ctx context.Context) (w Wiped, err error) {
+	return w, c.call(ctx, http.MethodPost, "/wipe", nil, &w, answerBytesMax)
 }
 
 func (c Client) call(ctx context.Context, method, path string, body, into any, limit int64) error {

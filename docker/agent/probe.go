@@ -2,9 +2,11 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -21,7 +23,7 @@ const (
 
 // probes sends and awaits messages that need no answer, so that a link is tried in one direction.
 type probes struct {
-	socket net.PacketConn
+	sockets map[uint16]net.PacketConn // by the ports that probes name
 
 	mu      sync.Mutex
 	arrived map[string]bool
@@ -29,15 +31,40 @@ type probes struct {
 	changed chan struct{} // closed at the next arrival
 }
 
-func newProbes(socket net.PacketConn) *probes {
-	return &probes{socket: socket, arrived: map[string]bool{}, changed: make(chan struct{})}
+func newProbes(sockets map[uint16]net.PacketConn) *probes {
+	p := &probes{sockets: sockets, arrived: map[string]bool{}, changed: make(chan struct{})}
+	for _, s := range sockets {
+		go p.receive(s)
+	}
+	return p
+}
+
+// listenProbes takes in what comes at some ports.
+func listenProbes(ports ...uint16) (*probes, error) {
+	sockets := map[uint16]net.PacketConn{}
+	for _, port := range ports {
+		s, err := net.ListenPacket("udp4", ":"+strconv.Itoa(int(port)))
+		if err != nil {
+			return nil, errors.Join(err, (&probes{sockets: sockets}).close())
+		}
+		sockets[port] = s
+	}
+	return newProbes(sockets), nil
+}
+
+func (p *probes) close() error {
+	var errs []error
+	for _, s := range p.sockets {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // receive takes in what comes until the socket is closed.
-func (p *probes) receive() {
+func (p *probes) receive(from net.PacketConn) {
 	buf := make([]byte, nonceMax+1)
 	for {
-		n, _, err := p.socket.ReadFrom(buf)
+		n, _, err := from.ReadFrom(buf)
 		if err != nil {
 			return
 		}
@@ -68,11 +95,19 @@ func (p *probes) send(ctx context.Context, probe Probe) Answer {
 	if len(probe.Nonce) < nonceMin || len(probe.Nonce) > nonceMax {
 		return Answer{Why: fmt.Sprintf("nonce of %d bytes, expected %d to %d", len(probe.Nonce), nonceMin, nonceMax)}
 	}
-	to := net.UDPAddrFromAddrPort(netip.AddrPortFrom(probe.To, ProbePort))
+	port := probe.Port
+	if port == 0 {
+		port = ProbePort
+	}
+	socket, ok := p.sockets[port]
+	if !ok {
+		return Answer{Why: fmt.Sprintf("port %d, expected one at which this agent listens", port)}
+	}
+	to := net.UDPAddrFromAddrPort(netip.AddrPortFrom(probe.To, port))
 	again := time.NewTicker(probeEvery)
 	defer again.Stop()
 	for {
-		_, err := p.socket.WriteTo([]byte(probe.Nonce), to)
+		_, err := socket.WriteTo([]byte(probe.Nonce), to)
 		select {
 		case <-ctx.Done():
 			if err != nil {

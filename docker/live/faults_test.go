@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/docker"
-	"tidemark/docker/agent"
 	"tidemark/history"
 	"tidemark/world"
 )
@@ -44,48 +42,6 @@ func TestACutIsOfOneDirection(t *testing.T) {
 	if c.Heal(1, 2, world.AnyPort) == nil || c.Cut(1, 1, world.AnyPort) == nil || c.Cut(1, 9, world.AnyPort) == nil {
 		t.Error("a heal of what is not cut, a cut from itself or of nobody was taken")
 	}
-}
-
-// TestALossyLinkPassesSome drops half of the packets: probes, which are sent again and again, pass, and the leader's followers keep up.
-func TestALossyLinkPassesSome(t *testing.T) {
-	c := start(t)
-	c.do(c.Drop(1, 2, docker.Part{Share: 0.5}))
-	passed := 0
-	for range 10 {
-		if c.ProbeLink(1, 2, world.AnyPort, 25*time.Millisecond) { // one or two datagrams
-			passed++
-		}
-	}
-	if passed == 0 || passed == 10 && !c.dropped(t) {
-		t.Errorf("%d of 10 probes passed a link that loses half, and the rule dropped nothing", passed)
-	}
-	c.do(c.EndDrop(1, 2, docker.Part{Share: 0.5}))
-	if !c.ProbeLink(1, 2, world.AnyPort, probing) {
-		t.Error("the link does not pass after the loss")
-	}
-}
-
-// TestAPortIsCutAlone cuts what goes to one port: others of the same broker are reached.
-func TestAPortIsCutAlone(t *testing.T) {
-	c := start(t)
-	kafka := docker.Part{Port: 9092, Share: 1}
-	c.do(c.Drop(1, 2, kafka))
-	if c.ProbePort(1, 2, 9092, probing) || !c.ProbePort(1, 2, agent.ControlPort, probing) || !c.ProbeLink(1, 2, world.AnyPort, probing) || !c.ProbePort(3, 2, 9092, probing) {
-		t.Error("the port is not cut, or more than the port")
-	}
-	c.do(c.EndDrop(1, 2, kafka))
-	if !c.ProbePort(1, 2, 9092, probing) {
-		t.Error("the port is still cut after the heal")
-	}
-}
-
-func (c *cluster) dropped(t *testing.T) bool {
-	t.Helper()
-	rules, err := c.Rules(2)
-	if err != nil || len(rules) != 1 {
-		t.Fatalf("rules %v, %v, expected one", rules, err)
-	}
-	return rules[0].Dropped > 0
 }
 
 // TestAKilledBrokerIsGone kills a broker: it refuses connections, its state is the last known one, leadership moves, and it comes back
