@@ -67,7 +67,7 @@ func Account(res *Result) string {
 	if res.Run.Plan == "" {
 		return out + "  no faults: a baseline\n"
 	}
-	return out + idle(res.History.Faults)
+	return out + leadership(res.History) + idle(res.History.Faults)
 }
 
 // idleMax bounds the faults that idle tells of.

@@ -2,8 +2,6 @@ package harness
 
 import (
 	"flag"
-	"slices"
-	"strings"
 	"testing"
 
 	"tidemark/checker"
@@ -42,7 +40,7 @@ func TestTour(t *testing.T) {
 			wrong("%s, expected valid", v.Status)
 		}
 		for _, kind := range []world.Ability{world.CanPartition, world.CanKill, world.CanPowerFail} {
-			if before, after := struckLeader(res.History, kind); before == history.NoBroker {
+			if before, after := StruckLeader(res.History, kind); before == history.NoBroker {
 				wrong("no %s of a leader was observed", kind)
 			} else if after == before && kind != world.CanPowerFail {
 				wrong("broker %d led before and after the %s", before, kind)
@@ -57,44 +55,4 @@ func TestTour(t *testing.T) {
 		least = min(least, v.Stats.Acked)
 	}
 	t.Logf("at least %d writes were acknowledged in each of %d runs", least, *tours)
-}
-
-// struckLeader finds the first fault of a kind that was observed to hit the leader of its line's partition, and says who led when it
-// was applied and who when it was undone; NoBroker if there was none.
-func struckLeader(h *history.History, kind world.Ability) (before, after history.BrokerID) {
-	observed := slices.IndexFunc(h.Faults, func(e history.FaultEvent) bool {
-		return e.Kind == string(kind) && e.Phase == history.FaultObserved
-	})
-	if observed < 0 {
-		return history.NoBroker, history.NoBroker
-	}
-	seen := h.Faults[observed]
-	_, rest, _ := strings.Cut(seen.Line, "leader(")
-	name, _, _ := strings.Cut(rest, ")")
-	for _, e := range h.Faults {
-		switch {
-		case e.Fault != seen.Fault:
-		case e.Phase == history.FaultApplied:
-			before = leaderAt(h, name, e)
-		case e.Phase == history.FaultUndone:
-			after = leaderAt(h, name, e)
-		}
-	}
-	if !slices.Equal(seen.Targets, []history.BrokerID{before}) {
-		return history.NoBroker, history.NoBroker
-	}
-	return before, after
-}
-
-// leaderAt is the leader of a partition as last observed before an event.
-func leaderAt(h *history.History, name string, e history.FaultEvent) history.BrokerID {
-	leader := history.NoBroker
-	for _, s := range h.States {
-		for _, p := range s.Partitions {
-			if s.Index < e.Index && p.Partition.String() == name {
-				leader = p.Leader
-			}
-		}
-	}
-	return leader
 }

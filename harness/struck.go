@@ -1,0 +1,66 @@
+package harness
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tidemark/history"
+	"tidemark/world"
+)
+
+// leadership tells, a line a kind of fault, what the first fault of that kind that hit a leader did to the leadership.
+func leadership(h *history.History) string {
+	var out strings.Builder
+	for _, kind := range simAbilities {
+		switch before, after := StruckLeader(h, kind); {
+		case before == history.NoBroker:
+		case after == before:
+			fmt.Fprintf(&out, "  %s of a leader: broker %d led before and after it\n", kind, before)
+		case after == history.NoBroker:
+			fmt.Fprintf(&out, "  %s of a leader: broker %d led before it, nobody when it was over\n", kind, before)
+		default:
+			fmt.Fprintf(&out, "  %s of a leader: broker %d led before it, broker %d when it was over\n", kind, before, after)
+		}
+	}
+	return out.String()
+}
+
+// StruckLeader finds the first fault of a kind that was observed to hit the leader of its line's partition, and says who led when it
+// was applied and who when it was undone; NoBroker if there was none.
+func StruckLeader(h *history.History, kind world.Ability) (before, after history.BrokerID) {
+	for _, seen := range h.Faults {
+		if seen.Kind != string(kind) || seen.Phase != history.FaultObserved {
+			continue
+		}
+		_, rest, _ := strings.Cut(seen.Line, "leader(")
+		name, _, _ := strings.Cut(rest, ")")
+		before, after = history.NoBroker, history.NoBroker
+		for _, e := range h.Faults {
+			switch {
+			case e.Fault != seen.Fault:
+			case e.Phase == history.FaultApplied:
+				before = leaderAt(h, name, e)
+			case e.Phase == history.FaultUndone:
+				after = leaderAt(h, name, e)
+			}
+		}
+		if slices.Equal(seen.Targets, []history.BrokerID{before}) {
+			return before, after
+		}
+	}
+	return history.NoBroker, history.NoBroker
+}
+
+// leaderAt is the leader of a partition as last observed before an event.
+func leaderAt(h *history.History, name string, e history.FaultEvent) history.BrokerID {
+	leader := history.NoBroker
+	for _, s := range h.States {
+		for _, p := range s.Partitions {
+			if s.Index < e.Index && p.Partition.String() == name {
+				leader = p.Leader
+			}
+		}
+	}
+	return leader
+}
