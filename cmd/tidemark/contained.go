@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -92,6 +93,24 @@ func carryContained(outDir string, log io.Writer, keep func(res *harness.Result,
 		}
 		return res, os.RemoveAll(d.Path)
 	}
+}
+
+// leftByContainers says that nothing is left in the engine of this process's runs; the error is what is.
+func leftByContainers() (string, error) {
+	ctx := context.Background() // also after an interrupt
+	engine, err := docker.Connect(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer engine.Close() //nolint:errcheck // only asked
+	left, err := engine.Own(ctx)
+	if err != nil {
+		return "", err
+	}
+	if len(left) > 0 {
+		return "", fmt.Errorf("left behind: %s", strings.Join(left, ", "))
+	}
+	return "no container, network or volume is left of these runs", nil
 }
 
 // replayContained carries out the options and the plan of a run in containers again. What happens is never quite the same.

@@ -139,6 +139,9 @@ func hunt(c *cobra.Command, h harness.Hunt, outDir string, asJSON, twice bool, a
 		out = log // stdout holds the tally alone
 	} else {
 		fmt.Fprint(out, tally)
+		if h.Run.Plan != "" {
+			fmt.Fprintf(out, "the plan broke the contract in %d of %d runs\n", tally.Invalid, tally.Runs)
+		}
 		for _, f := range tally.Failures {
 			if _, kept := replays[f.Number]; !kept {
 				fmt.Fprintf(out, "%s: run %d, seed %d: %s\n", f.Status, f.Number, f.Seed, f.Reason)
@@ -148,6 +151,13 @@ func hunt(c *cobra.Command, h harness.Hunt, outDir string, asJSON, twice bool, a
 	for _, n := range slices.Sorted(maps.Keys(replays)) {
 		v := failing[n].Verdict
 		fmt.Fprintf(out, "%s: run %d, seed %d: %s\n  replay: %s\n", v.Status, n, failing[n].Run.Seed, v.Reason, replays[n])
+	}
+	if h.Run.World == harness.Contained {
+		left, err := leftByContainers()
+		if err != nil {
+			return trouble(err)
+		}
+		fmt.Fprintln(out, left)
 	}
 	if twice && c.Context().Err() == nil {
 		if err := compareHashes(c, h, found); err != nil {

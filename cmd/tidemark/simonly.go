@@ -34,6 +34,8 @@ func carryContained(string, io.Writer, func(*harness.Result, string) bool) func(
 	}
 }
 
+func leftByContainers() (string, error) { return "", errSimOnly }
+
 func replayContained(*cobra.Command, string, history.Run) error { return trouble(errSimOnly) }
 
 func firstAck(*history.History) time.Duration { return 0 }
