@@ -27,6 +27,15 @@ type conn struct {
 	cut  bool // a frame was read in part: what follows cannot be told apart
 }
 
+// Address is where this process dials a broker, host:port; "" if there is no such broker.
+func (c *Cluster) Address(b history.BrokerID) string {
+	m, err := c.machine(b)
+	if err != nil {
+		return ""
+	}
+	return m.kafka
+}
+
 // Dial connects a client to a broker, whatever cuts there are between brokers.
 func (c *Cluster) Dial(client string, to history.BrokerID, timeout time.Duration) (world.Conn, error) {
 	m, err := c.machine(to)

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"tidemark/broker/config"
+	"tidemark/broker/server/load"
 )
 
 // TestSlowClientsAreCutOff has clients ask for megabytes that they never read. Their answers are bounded, and others are served.
@@ -28,13 +28,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 	for range 8 {
 		c.produce(client, "orders", strings.Repeat("x", 900_000))
 	}
-	fetch := kmsg.NewPtrFetchRequest()
-	fetch.MaxBytes, fetch.MinBytes, fetch.MaxWaitMillis = 50<<20, 1, 100
-	topic, partition := kmsg.NewFetchRequestTopic(), kmsg.NewFetchRequestTopicPartition()
-	topic.Topic, partition.PartitionMaxBytes = "orders", 50<<20
-	topic.Partitions = append(topic.Partitions, partition)
-	fetch.Topics = append(fetch.Topics, topic)
-	request := framed(fetch, 11)
+	request := load.FetchAll("orders", 1)
 	s := c.servers[0]
 	for range 20 {
 		conn, err := net.Dial("tcp", s.Addr())
@@ -65,7 +59,7 @@ func TestAnswersThatAreNotTakenTimeOut(t *testing.T) {
 	c := start(t, 1, "tidemark.frame.timeout.ms=200")
 	c.ready()
 	conn := dial(t, c.addresses()[0])
-	request := bytes.Repeat(apiVersions(), 1000)
+	request := bytes.Repeat(load.ApiVersions(), 1000)
 	_ = conn.SetWriteDeadline(time.Now().Add(patience))
 	for { // it asks and asks, and reads nothing
 		if _, err := conn.Write(request); err != nil {
@@ -83,7 +77,7 @@ func TestFramesThatDoNotEndTimeOut(t *testing.T) {
 	c := start(t, 1, "tidemark.frame.timeout.ms=200")
 	c.ready()
 	silent, unfinished := dial(t, c.addresses()[0]), dial(t, c.addresses()[0])
-	request := apiVersions()
+	request := load.ApiVersions()
 	if _, err := unfinished.Write(request[:len(request)-1]); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +96,7 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	done := make(chan error)
 	go func() {
 		for range 20 {
-			if err := ask(busy, apiVersions()); err != nil {
+			if err := ask(busy, load.ApiVersions()); err != nil {
 				done <- err
 				return
 			}
@@ -124,20 +118,20 @@ func TestOneConnectionTooMany(t *testing.T) {
 	var conns []net.Conn
 	for range 3 {
 		conn := dial(t, c.addresses()[0])
-		if err := ask(conn, apiVersions()); err != nil {
+		if err := ask(conn, load.ApiVersions()); err != nil {
 			t.Fatal(err)
 		}
 		conns = append(conns, conn)
 	}
-	if err := ask(conns[0], apiVersions()); err != nil { // now the second is the idlest
+	if err := ask(conns[0], load.ApiVersions()); err != nil { // now the second is the idlest
 		t.Fatal(err)
 	}
-	if err := ask(dial(t, c.addresses()[0]), apiVersions()); err != nil {
+	if err := ask(dial(t, c.addresses()[0]), load.ApiVersions()); err != nil {
 		t.Fatalf("the connection past the limit: %v", err)
 	}
 	expectClosed(t, conns[1])
 	for _, i := range []int{0, 2} {
-		if err := ask(conns[i], apiVersions()); err != nil {
+		if err := ask(conns[i], load.ApiVersions()); err != nil {
 			t.Errorf("connection %d: %v", i, err)
 		}
 	}
@@ -203,7 +197,7 @@ func TestBudget(t *testing.T) {
 // FuzzFrames reads a stream as frames: never more room than bytes that arrived, give or take the first step.
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x02hi\x00\x00\x00\x00\x7f\xff\xff\xff"))
-	f.Add(apiVersions())
+	f.Add(load.ApiVersions())
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		in := bufio.NewReaderSize(bytes.NewReader(stream), 16)
 		read := 0
