@@ -15,34 +15,38 @@ import (
 // clusterID is the cluster's name, the same for every cluster: a run has one.
 const clusterID = "tidemark"
 
-// metadata answers key 3 from the committed metadata that this node has applied: it may be behind the controller's, as in Kafka.
-func (n *Node) metadata(req *kmsg.MetadataRequest) *kmsg.MetadataResponse {
+// metadata answers key 3 from the committed metadata that this node has applied: it may be behind the controller's, as in Kafka. What
+// a client is told of brokers holds at the listener on which it asks. As in Kafka (KRaftMetadataCache.scala) a broker that has no
+// endpoint there is left out, its replicas are offline, and what it leads has no leader but an error: LISTENER_NOT_FOUND, before
+// version 6 LEADER_NOT_AVAILABLE.
+func (n *Node) metadata(listener string, req *kmsg.MetadataRequest) *kmsg.MetadataResponse {
 	img := n.ctl.Image()
 	resp := kmsg.NewPtrMetadataResponse()
 	resp.Version = req.Version
 	resp.ClusterID = kmsg.StringPtr(clusterID)
 	resp.ControllerID = int32(n.ctl.Active())
 	for _, id := range img.BrokerIDs() {
-		if b := img.Brokers[id]; !b.Fenced {
+		b := img.Brokers[id]
+		if at, ok := b.Endpoint(listener); ok && !b.Fenced {
 			broker := kmsg.NewMetadataResponseBroker()
-			broker.NodeID, broker.Host, broker.Port = int32(id), b.Host, b.Port
+			broker.NodeID, broker.Host, broker.Port = int32(id), at.Host, at.Port
 			resp.Brokers = append(resp.Brokers, broker)
 		}
 	}
 	if req.Topics == nil || (req.Version == 0 && len(req.Topics) == 0) {
 		for _, name := range img.TopicNames() {
-			resp.Topics = append(resp.Topics, describeTopic(img, img.Topics[name]))
+			resp.Topics = append(resp.Topics, describeTopic(img, img.Topics[name], listener, req.Version))
 		}
 		return resp
 	}
 	for _, asked := range req.Topics {
-		resp.Topics = append(resp.Topics, findTopic(img, asked))
+		resp.Topics = append(resp.Topics, findTopic(img, asked, listener, req.Version))
 	}
 	return resp
 }
 
 // findTopic describes the topic that a client asked for by name, or by id (KIP-516).
-func findTopic(img *metadata.Image, asked kmsg.MetadataRequestTopic) kmsg.MetadataResponseTopic {
+func findTopic(img *metadata.Image, asked kmsg.MetadataRequestTopic, listener string, version int16) kmsg.MetadataResponseTopic {
 	var name string
 	missing := kafka.UnknownTopicOrPartition
 	if asked.Topic != nil {
@@ -51,14 +55,14 @@ func findTopic(img *metadata.Image, asked kmsg.MetadataRequestTopic) kmsg.Metada
 		name, missing = img.Names[kafka.TopicID(asked.TopicID)], kafka.UnknownTopicID
 	}
 	if t := img.Topics[name]; t != nil {
-		return describeTopic(img, t)
+		return describeTopic(img, t, listener, version)
 	}
 	out := kmsg.NewMetadataResponseTopic()
 	out.Topic, out.TopicID, out.ErrorCode = asked.Topic, asked.TopicID, int16(missing)
 	return out
 }
 
-func describeTopic(img *metadata.Image, t *metadata.Topic) kmsg.MetadataResponseTopic {
+func describeTopic(img *metadata.Image, t *metadata.Topic, listener string, version int16) kmsg.MetadataResponseTopic {
 	out := kmsg.NewMetadataResponseTopic()
 	out.Topic, out.TopicID = kmsg.StringPtr(t.Name), t.ID
 	for i := range t.Partitions {
@@ -67,16 +71,28 @@ func describeTopic(img *metadata.Image, t *metadata.Topic) kmsg.MetadataResponse
 		part.Partition, part.Leader, part.LeaderEpoch = int32(i), int32(p.Leader), int32(p.LeaderEpoch)
 		if p.Leader == kafka.NoBroker {
 			part.ErrorCode = int16(kafka.LeaderNotAvailable)
+		} else if !reachable(img, p.Leader, listener) {
+			part.Leader, part.ErrorCode = int32(kafka.NoBroker), int16(kafka.ListenerNotFound)
+			if version < 6 {
+				part.ErrorCode = int16(kafka.LeaderNotAvailable)
+			}
 		}
 		part.Replicas, part.ISR = int32s(p.Replicas), int32s(p.ISR)
 		for _, r := range p.Replicas {
-			if b, ok := img.Brokers[r]; !ok || b.Fenced {
+			if b := img.Brokers[r]; b.Fenced || !reachable(img, r, listener) {
 				part.OfflineReplicas = append(part.OfflineReplicas, int32(r))
 			}
 		}
 		out.Partitions = append(out.Partitions, part)
 	}
 	return out
+}
+
+// reachable reports whether a broker is registered with an endpoint at a listener.
+func reachable(img *metadata.Image, id kafka.BrokerID, listener string) bool {
+	b := img.Brokers[id]
+	_, ok := b.Endpoint(listener)
+	return ok
 }
 
 func int32s(ids []kafka.BrokerID) []int32 {
@@ -87,17 +103,18 @@ func int32s(ids []kafka.BrokerID) []int32 {
 	return out
 }
 
-// describeCluster answers key 60.
-func (n *Node) describeCluster(req *kmsg.DescribeClusterRequest) *kmsg.DescribeClusterResponse {
+// describeCluster answers key 60 with the brokers that have an endpoint at the listener on which it was asked.
+func (n *Node) describeCluster(listener string, req *kmsg.DescribeClusterRequest) *kmsg.DescribeClusterResponse {
 	img := n.ctl.Image()
 	resp := kmsg.NewPtrDescribeClusterResponse()
 	resp.Version = req.Version
 	resp.ClusterID, resp.ControllerID = clusterID, int32(n.ctl.Active())
 	resp.EndpointType = 1
 	for _, id := range img.BrokerIDs() {
-		if b := img.Brokers[id]; !b.Fenced {
+		b := img.Brokers[id]
+		if at, ok := b.Endpoint(listener); ok && !b.Fenced {
 			broker := kmsg.NewDescribeClusterResponseBroker()
-			broker.NodeID, broker.Host, broker.Port = int32(id), b.Host, b.Port
+			broker.NodeID, broker.Host, broker.Port = int32(id), at.Host, at.Port
 			resp.Brokers = append(resp.Brokers, broker)
 		}
 	}

@@ -109,9 +109,11 @@ func (n *Node) lifecycleRequest() kmsg.Request {
 		req.Version = 3
 		req.BrokerID, req.ClusterID = int32(n.cfg.NodeID), clusterID
 		req.IncarnationID, req.PreviousBrokerEpoch = l.incarnation, int64(l.previous)
-		listener := kmsg.NewBrokerRegistrationRequestListener()
-		listener.Name, listener.Host, listener.Port = "PLAINTEXT", n.cfg.Host, uint16(n.cfg.Port)
-		req.Listeners = append(req.Listeners, listener)
+		for _, l := range n.cfg.AdvertisedListeners {
+			listener := kmsg.NewBrokerRegistrationRequestListener()
+			listener.Name, listener.Host, listener.Port = l.Name, l.Host, uint16(l.Port)
+			req.Listeners = append(req.Listeners, listener)
+		}
 		return req
 	}
 	req := kmsg.NewPtrBrokerHeartbeatRequest()

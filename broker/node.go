@@ -5,7 +5,7 @@
 //
 // What calls a Node, and does what it asks for, is the shell: it listens and dials, runs the flushes, keeps the clock and wakes the
 // node at its deadline. There are two, around the same Node: the simulator (package sim) in virtual time, and the broker's process
-// (package broker/host) with sockets, files and the real clock.
+// (package broker/server) with sockets, files and the real clock.
 package broker
 
 import (

@@ -15,13 +15,22 @@ import (
 // waitingMax bounds the requests that one node owes answers to; past it a connection is closed instead.
 const waitingMax = 100_000
 
-// Request hands in one frame of an accepted connection. The shell hands in a connection's next frame only after the reply to
-// the one before (Kafka mutes the channel so). The node keeps no reference to frame after Request returns, but may change it.
+// Request hands in one frame of a connection that the inter-broker listener accepted, the only one where a broker has just one. The
+// shell hands in a connection's next frame only after the reply to the one before (Kafka mutes the channel so). The node keeps no
+// reference to frame after Request returns, but may change it.
 func (n *Node) Request(now time.Duration, conn ConnID, frame []byte) {
+	n.RequestAt(now, n.cfg.InterBrokerListener, conn, frame)
+}
+
+// RequestAt is Request for a connection that the listener of that name accepted: what is served, and which addresses a client is told,
+// depends on it. What the listener does not serve closes the connection, as in Kafka (SocketServer.scala).
+func (n *Node) RequestAt(now time.Duration, listener string, conn ConnID, frame []byte) {
 	h, req, raft, err := wire.ParseRequest(frame)
 	switch {
 	case err != nil:
-		n.refuse(conn, h, err)
+		n.refuse(listener, conn, h, err)
+	case !n.serves(listener, h.Key):
+		n.hangUp(conn)
 	case len(n.waiting) >= waitingMax:
 		n.hangUp(conn)
 	case h.Key == wire.KeyRaft:
@@ -31,30 +40,51 @@ func (n *Node) Request(now time.Duration, conn ConnID, frame []byte) {
 		}
 		n.out.Replies = append(n.out.Replies, Reply{Conn: conn})
 	default:
-		n.dispatch(now, conn, h, req, frame)
+		n.dispatch(now, listener, conn, h, req, frame)
 	}
 	n.pump(now)
 }
 
+// serves reports whether a listener takes requests of a key. Kafka says so with each message ("listeners" in BrokerHeartbeatRequest.json
+// and its like); unlike Kafka's since KIP-919, a controller's listener does not describe the cluster.
+func (n *Node) serves(listener string, key int16) bool {
+	clients, controller := n.cfg.ServesClients(listener), n.cfg.ServesController(listener)
+	switch key {
+	case wire.KeyRaft, int16(kmsg.AlterPartition), int16(kmsg.BrokerRegistration), int16(kmsg.BrokerHeartbeat):
+		return controller
+	case int16(kmsg.ApiVersions), int16(kmsg.CreateTopics), int16(kmsg.ElectLeaders), int16(kmsg.AlterPartitionAssignments), int16(kmsg.DescribeConfigs):
+		return clients || controller
+	default:
+		return clients
+	}
+}
+
+// apiVersions answers key 18 with what the listener serves.
+func (n *Node) apiVersions(listener string, version int16) *kmsg.ApiVersionsResponse {
+	resp := wire.ApiVersions(version)
+	resp.ApiKeys = slices.DeleteFunc(resp.ApiKeys, func(k kmsg.ApiVersionsResponseApiKey) bool { return !n.serves(listener, k.ApiKey) })
+	return resp
+}
+
 // refuse answers a frame that is not a request: a client that is ahead of this broker is told which versions of ApiVersions there are.
-func (n *Node) refuse(conn ConnID, h wire.Header, err error) {
+func (n *Node) refuse(listener string, conn ConnID, h wire.Header, err error) {
 	var version *wire.UnsupportedVersionError
 	if errors.As(err, &version) && h.Key == int16(kmsg.ApiVersions) {
-		n.reply(conn, h.CorrelationID, wire.ApiVersions(h.Version))
+		n.reply(conn, h.CorrelationID, n.apiVersions(listener, h.Version))
 		return
 	}
 	n.hangUp(conn)
 }
 
-func (n *Node) dispatch(now time.Duration, conn ConnID, h wire.Header, req kmsg.Request, frame []byte) {
+func (n *Node) dispatch(now time.Duration, listener string, conn ConnID, h wire.Header, req kmsg.Request, frame []byte) {
 	w := waiter{conn: conn, correlation: h.CorrelationID}
 	switch req := req.(type) {
 	case *kmsg.ApiVersionsRequest:
-		n.reply(conn, h.CorrelationID, wire.ApiVersions(h.Version))
+		n.reply(conn, h.CorrelationID, n.apiVersions(listener, h.Version))
 	case *kmsg.MetadataRequest:
-		n.reply(conn, h.CorrelationID, n.metadata(req))
+		n.reply(conn, h.CorrelationID, n.metadata(listener, req))
 	case *kmsg.DescribeClusterRequest:
-		n.reply(conn, h.CorrelationID, n.describeCluster(req))
+		n.reply(conn, h.CorrelationID, n.describeCluster(listener, req))
 	case *kmsg.DescribeConfigsRequest:
 		n.reply(conn, h.CorrelationID, n.describeConfigs(req))
 	case *kmsg.AlterPartitionRequest, *kmsg.BrokerRegistrationRequest, *kmsg.BrokerHeartbeatRequest:

@@ -130,14 +130,14 @@ func (c *Cluster) bringUp() error {
 // introduce fills in each broker's configuration with the addresses of all.
 func (c *Cluster) introduce() {
 	for _, m := range c.machines {
-		m.cfg.Host, m.cfg.Port = m.address, kafkaPort
+		m.cfg.OneListener(m.address, kafkaPort)
 		m.cfg.Voters = slices.Clone(m.cfg.Voters)
 		for i := range m.cfg.Voters {
 			if to, err := c.machine(history.BrokerID(m.cfg.Voters[i].ID)); err == nil {
 				m.cfg.Voters[i].Host, m.cfg.Voters[i].Port = to.address, kafkaPort
 			}
 		}
-		m.cfg.Shell.Listen = fmt.Sprintf(":%d", kafkaPort)
+		m.cfg.Listeners[0].Host = "" // bound on every interface
 		m.cfg.Shell.LogDir, m.cfg.Shell.MetadataLogDir = dataPath, metadataPath
 		m.cfg.Shell.DebugListener = fmt.Sprintf(":%d", debugPort)
 	}

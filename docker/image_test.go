@@ -92,7 +92,7 @@ func TestBrokersReadWhatTheyAreGiven(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, properties(m.cfg))
 		}
-		if properties(read) != properties(m.cfg) || read.MinInsyncReplicas != 2 || read.Host != m.address || int(read.NodeID) != i+1 {
+		if properties(read) != properties(m.cfg) || read.MinInsyncReplicas != 2 || read.AdvertisedListeners[0].Host != m.address || int(read.NodeID) != i+1 {
 			t.Errorf("written as\n%sread as\n%s", properties(m.cfg), properties(read))
 		}
 		if read.Voters[0].Host != "192.0.2.1" || read.Voters[1].Host != "192.0.2.2" {

@@ -205,7 +205,8 @@ func Configs(run history.Run) ([]config.Config, error) {
 	out := make([]config.Config, run.Brokers)
 	for i := range out {
 		c := base
-		c.NodeID, c.Host, c.Port = kafkaID(i+1), host(i+1), port
+		c.NodeID = kafkaID(i + 1)
+		c.OneListener(host(i+1), port)
 		c.Controller = i < 3
 		if err := c.Check(); err != nil {
 			return nil, fmt.Errorf("configuration of broker %d: %w", i+1, err)

@@ -24,7 +24,8 @@ func realConfigs(t testing.TB) []config.Config {
 	configs := make([]config.Config, 3)
 	for i := range configs {
 		configs[i] = base
-		configs[i].NodeID, configs[i].Host, configs[i].Port = base.Voters[i].ID, base.Voters[i].Host, base.Voters[i].Port
+		configs[i].NodeID = base.Voters[i].ID
+		configs[i].OneListener(base.Voters[i].Host, base.Voters[i].Port)
 		if err := configs[i].Check(); err != nil {
 			t.Fatal(err)
 		}

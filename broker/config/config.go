@@ -16,50 +16,67 @@ type Voter struct {
 }
 
 // Config is a broker's configuration, parsed. Sizes are in bytes.
+//
+// A broker has one listener (OneListener) or several, each for whom it is: Listeners is where it binds them, AdvertisedListeners what
+// others are told of them. A client is told of every broker's address at the listener on which it asked, so a second listener can carry
+// the address that holds outside of the brokers' network. Followers fetch at InterBrokerListener; all that goes to the controller goes to
+// the address that Voters names, so where ControllerListeners has a listener, Voters holds its port. A node that is no voter does not
+// bind the controller's listener, but may name it. In Kafka's keys, a broker of three listeners, the last published elsewhere:
+//
+//	listeners=BROKER://:9092,CONTROLLER://:9093,EXTERNAL://:9094
+//	advertised.listeners=BROKER://10.0.0.2:9092,EXTERNAL://127.0.0.1:32801
+//	listener.security.protocol.map=BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT,EXTERNAL:PLAINTEXT
+//	inter.broker.listener.name=BROKER
+//	controller.listener.names=CONTROLLER
+//	controller.quorum.voters=1@10.0.0.2:9093
 type Config struct {
 	NodeID                       kafka.BrokerID // node.id
 	Broker                       bool           // process.roles contains broker
 	Controller                   bool           // process.roles contains controller
 	Voters                       []Voter        // controller.quorum.voters, ascending by id
-	Host                         string         // advertised.listeners
-	Port                         int32
-	DefaultReplicationFactor     int           // default.replication.factor
-	NumPartitions                int           // num.partitions
-	MinInsyncReplicas            int           // min.insync.replicas
-	UncleanLeaderElection        bool          // unclean.leader.election.enable
-	EligibleLeaderReplicas       bool          // eligible.leader.replicas.enable; false is the classic mode
-	ReplicaLagTimeMax            time.Duration // replica.lag.time.max.ms
-	ReplicaLagMaxMessages        int64         // replica.lag.max.messages (before 0.9); 0 is off
-	ReplicaFetchWaitMax          time.Duration // replica.fetch.wait.max.ms
-	ReplicaFetchMinBytes         int           // replica.fetch.min.bytes
-	ReplicaFetchMaxBytes         int           // replica.fetch.max.bytes, of one partition
-	ReplicaFetchResponseMaxBytes int           // replica.fetch.response.max.bytes
-	ReplicaFetchBackoff          time.Duration // replica.fetch.backoff.ms
-	ReplicaSocketTimeout         time.Duration // replica.socket.timeout.ms
-	HWCheckpointInterval         time.Duration // replica.high.watermark.checkpoint.interval.ms
-	RecoveryCheckpointInterval   time.Duration // log.flush.offset.checkpoint.interval.ms
-	BrokerSessionTimeout         time.Duration // broker.session.timeout.ms
-	BrokerHeartbeatInterval      time.Duration // broker.heartbeat.interval.ms
-	QuorumElectionTimeout        time.Duration // controller.quorum.election.timeout.ms
-	QuorumFetchTimeout           time.Duration // controller.quorum.fetch.timeout.ms: a leader without a majority for so long resigns
-	ControllerSocketTimeout      time.Duration // controller.socket.timeout.ms: of requests to the controller
-	ControlledShutdown           bool          // controlled.shutdown.enable
-	AutoLeaderRebalance          bool          // auto.leader.rebalance.enable
-	LeaderImbalanceCheckInterval time.Duration // leader.imbalance.check.interval.seconds
-	LogSegmentBytes              int           // log.segment.bytes
-	LogIndexIntervalBytes        int           // log.index.interval.bytes
-	MessageMaxBytes              int           // message.max.bytes, of one batch
-	FetchMaxBytes                int           // fetch.max.bytes
-	SocketRequestMaxBytes        int           // socket.request.max.bytes
-	Bug                          bug.Name      // tidemark.bug: the known bug that is switched on
-	Shell                        Shell         // what the state machine knows nothing of
+	Listeners                    []Listener     // listeners
+	AdvertisedListeners          []Listener     // advertised.listeners; none of the controller's
+	InterBrokerListener          string         // inter.broker.listener.name
+	ControllerListeners          []string       // controller.listener.names; none: the quorum is on the inter-broker listener
+	PlaintextListeners           []string       // listener.security.protocol.map: the listeners that it maps, each to PLAINTEXT
+	DefaultReplicationFactor     int            // default.replication.factor
+	NumPartitions                int            // num.partitions
+	MinInsyncReplicas            int            // min.insync.replicas
+	UncleanLeaderElection        bool           // unclean.leader.election.enable
+	EligibleLeaderReplicas       bool           // eligible.leader.replicas.enable; false is the classic mode
+	ReplicaLagTimeMax            time.Duration  // replica.lag.time.max.ms
+	ReplicaLagMaxMessages        int64          // replica.lag.max.messages (before 0.9); 0 is off
+	ReplicaFetchWaitMax          time.Duration  // replica.fetch.wait.max.ms
+	ReplicaFetchMinBytes         int            // replica.fetch.min.bytes
+	ReplicaFetchMaxBytes         int            // replica.fetch.max.bytes, of one partition
+	ReplicaFetchResponseMaxBytes int            // replica.fetch.response.max.bytes
+	ReplicaFetchBackoff          time.Duration  // replica.fetch.backoff.ms
+	ReplicaSocketTimeout         time.Duration  // replica.socket.timeout.ms
+	HWCheckpointInterval         time.Duration  // replica.high.watermark.checkpoint.interval.ms
+	RecoveryCheckpointInterval   time.Duration  // log.flush.offset.checkpoint.interval.ms
+	BrokerSessionTimeout         time.Duration  // broker.session.timeout.ms
+	BrokerHeartbeatInterval      time.Duration  // broker.heartbeat.interval.ms
+	QuorumElectionTimeout        time.Duration  // controller.quorum.election.timeout.ms
+	QuorumFetchTimeout           time.Duration  // controller.quorum.fetch.timeout.ms: a leader without a majority for so long resigns
+	ControllerSocketTimeout      time.Duration  // controller.socket.timeout.ms: of requests to the controller
+	ControlledShutdown           bool           // controlled.shutdown.enable
+	AutoLeaderRebalance          bool           // auto.leader.rebalance.enable
+	LeaderImbalanceCheckInterval time.Duration  // leader.imbalance.check.interval.seconds
+	LogSegmentBytes              int            // log.segment.bytes
+	LogIndexIntervalBytes        int            // log.index.interval.bytes
+	MessageMaxBytes              int            // message.max.bytes, of one batch
+	FetchMaxBytes                int            // fetch.max.bytes
+	SocketRequestMaxBytes        int            // socket.request.max.bytes
+	Bug                          bug.Name       // tidemark.bug: the known bug that is switched on
+	Shell                        Shell          // what the state machine knows nothing of
 }
 
 // Default returns Kafka's defaults, but for a single partition's worth of everything that a Node needs to be told: NodeID,
-// Voters, Host and Port are for the caller.
+// Voters and the listeners (OneListener) are for the caller.
 func Default() Config {
 	return Config{
 		NodeID: kafka.NoBroker, Broker: true, Controller: true,
+		InterBrokerListener: Plaintext, PlaintextListeners: []string{Plaintext},
 		DefaultReplicationFactor: 1, NumPartitions: 1, MinInsyncReplicas: 1, EligibleLeaderReplicas: true,
 		ReplicaLagTimeMax: 30 * time.Second, ReplicaFetchWaitMax: 500 * time.Millisecond, ReplicaFetchMinBytes: 1,
 		ReplicaFetchMaxBytes: 1 << 20, ReplicaFetchResponseMaxBytes: 10 << 20, ReplicaFetchBackoff: time.Second,

@@ -21,11 +21,10 @@ type key struct {
 }
 
 // keys lists every key there is, by name. Bounds are Kafka's where Kafka has some.
-var keys = slices.SortedFunc(slices.Values(append(shellKeys(), []key{
+var keys = slices.SortedFunc(slices.Values(slices.Concat(shellKeys(), listenerKeys(), []key{
 	{name: "node.id", get: func(c *Config) string { return strconv.Itoa(int(c.NodeID)) }, set: setNodeID},
 	{name: "process.roles", get: getRoles, set: setRoles},
 	{name: "controller.quorum.voters", get: getVoters, set: setVoters},
-	{name: "advertised.listeners", get: getListener, set: setListener},
 	{name: "tidemark.bug", get: func(c *Config) string { return string(c.Bug) }, set: setBug},
 	number("default.replication.factor", 1, math.MaxInt16, func(c *Config) *int { return &c.DefaultReplicationFactor }),
 	number("num.partitions", 1, 10_000, func(c *Config) *int { return &c.NumPartitions }),
@@ -55,7 +54,7 @@ var keys = slices.SortedFunc(slices.Values(append(shellKeys(), []key{
 	number("message.max.bytes", 0, math.MaxInt32, func(c *Config) *int { return &c.MessageMaxBytes }),
 	number("fetch.max.bytes", 1024, math.MaxInt32, func(c *Config) *int { return &c.FetchMaxBytes }),
 	number("socket.request.max.bytes", 1, math.MaxInt32, func(c *Config) *int { return &c.SocketRequestMaxBytes }),
-}...)), func(a, b key) int { return strings.Compare(a.name, b.name) })
+})), func(a, b key) int { return strings.Compare(a.name, b.name) })
 
 func topic(k key) key { k.perTopic = true; return k }
 
@@ -205,22 +204,6 @@ func setVoters(c *Config, s string) error {
 		}
 	}
 	return nil
-}
-
-func getListener(c *Config) string {
-	if c.Host == "" {
-		return ""
-	}
-	return fmt.Sprintf("PLAINTEXT://%s:%d", c.Host, c.Port)
-}
-
-func setListener(c *Config, s string) (err error) {
-	address, ok := strings.CutPrefix(s, "PLAINTEXT://")
-	if !ok {
-		return fmt.Errorf("%q, expected PLAINTEXT://host:port", short(s))
-	}
-	c.Host, c.Port, err = parseAddress(address)
-	return err
 }
 
 func setBug(c *Config, s string) (err error) {

@@ -97,7 +97,7 @@ func Parse(text string) (Config, error) {
 			return c, fmt.Errorf("line %d: %w", n, err)
 		}
 	}
-	c.advertise()
+	c.completeListeners()
 	return c, c.Check()
 }
 
@@ -110,15 +110,13 @@ func (c *Config) Check() error {
 		return errors.New("process.roles is empty, expected broker, controller or both")
 	case len(c.Voters) == 0:
 		return errors.New("controller.quorum.voters is missing, expected id@host:port,…")
-	case c.Host == "":
-		return errors.New("advertised.listeners is missing, expected PLAINTEXT://host:port")
 	case c.Controller != c.isVoter():
 		return fmt.Errorf("node %d: process.roles=%s, but controller.quorum.voters=%s", c.NodeID, getRoles(c), short(getVoters(c)))
 	case c.BrokerHeartbeatInterval >= c.BrokerSessionTimeout:
 		return fmt.Errorf("broker.heartbeat.interval.ms=%d, expected less than broker.session.timeout.ms=%d",
 			c.BrokerHeartbeatInterval.Milliseconds(), c.BrokerSessionTimeout.Milliseconds())
 	}
-	return nil
+	return c.checkListeners()
 }
 
 func (c *Config) isVoter() bool {

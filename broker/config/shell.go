@@ -2,15 +2,13 @@ package config
 
 import (
 	"fmt"
-	"net"
 	"strings"
 	"time"
 )
 
-// Shell is the part of a configuration that only a broker's process needs: addresses, directories, and the limits on what
+// Shell is the part of a configuration that only a broker's process needs: directories, and the limits on what
 // clients may cost it. Sizes are in bytes. Where Kafka has no limit by default, there is one here.
 type Shell struct {
-	Listen                 string        // listeners: the address to bind, host:port; empty is the advertised one
 	LogDir                 string        // log.dirs: the directory of the partitions; one
 	MetadataLogDir         string        // metadata.log.dir: the directory of the controller's log; empty is LogDir
 	MaxConnections         int           // max.connections; beyond it the one that was idle longest is closed
@@ -35,7 +33,6 @@ func defaultShell() Shell {
 // shellKeys lists the keys of the shell.
 func shellKeys() []key {
 	return []key{
-		{name: "listeners", get: func(c *Config) string { return withProtocol(c.Shell.Listen) }, set: setListen},
 		path("log.dirs", func(c *Config) *string { return &c.Shell.LogDir }),
 		path("metadata.log.dir", func(c *Config) *string { return &c.Shell.MetadataLogDir }),
 		number("max.connections", 1, 1_000_000, func(c *Config) *int { return &c.Shell.MaxConnections }),
@@ -50,10 +47,7 @@ func shellKeys() []key {
 	}
 }
 
-const (
-	protocol = "PLAINTEXT://"
-	pathMax  = 4096
-)
+const pathMax = 4096
 
 // path is a key whose value names one directory.
 func path(name string, field func(*Config) *string) key {
@@ -70,57 +64,24 @@ func path(name string, field func(*Config) *string) key {
 	}
 }
 
-func withProtocol(address string) string {
-	if address == "" {
-		return ""
-	}
-	return protocol + address
-}
-
-func setListen(c *Config, s string) error {
-	address, ok := strings.CutPrefix(s, protocol)
-	if s != "" && !ok {
-		return fmt.Errorf("%q, expected %shost:port, or %s:port for every interface", short(s), protocol, protocol)
-	}
-	if err := checkBind(address); err != nil {
-		return err
-	}
-	c.Shell.Listen = address
-	return nil
-}
-
 func setDebugListener(c *Config, s string) error {
-	if err := checkBind(s); err != nil {
-		return err
+	if s != "" {
+		if _, _, err := parseBind(s); err != nil {
+			return err
+		}
 	}
 	c.Shell.DebugListener = s
 	return nil
 }
 
-// checkBind reports whether an address can be bound to: like one to connect to, but the host may be missing.
-func checkBind(address string) error {
-	if address == "" {
-		return nil
+// parseBind reads an address to bind: like one to connect to, but the host may be missing, for every interface.
+func parseBind(address string) (host string, port int32, err error) {
+	everywhere := strings.HasPrefix(address, ":")
+	if everywhere {
+		address = "*" + address
 	}
-	if len(address) > pathMax {
-		return fmt.Errorf("%q, expected host:port", short(address))
+	if host, port, err = parseAddress(address); everywhere {
+		host = ""
 	}
-	whole := address
-	if address[0] == ':' {
-		whole = "*" + address
-	}
-	_, _, err := parseAddress(whole)
-	return err
-}
-
-// advertise makes the bound address the advertised one where none is given, as Kafka does, if others can connect to it.
-func (c *Config) advertise() {
-	if c.Host != "" || c.Shell.Listen == "" {
-		return
-	}
-	host, port, err := parseAddress(c.Shell.Listen)
-	if ip := net.ParseIP(strings.Trim(host, "[]")); err != nil || ip != nil && ip.IsUnspecified() {
-		return
-	}
-	c.Host, c.Port = host, port
+	return host, port, err
 }

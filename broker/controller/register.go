@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"slices"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"tidemark/broker/kafka"
@@ -12,13 +14,14 @@ import (
 // before leaves every ISR and ELR, for its log may lack what it acknowledged (KIP-966).
 func register(v view, s sessions, req *kmsg.BrokerRegistrationRequest) decision {
 	b := kafka.BrokerID(req.BrokerID)
-	if b < 0 || len(req.Listeners) == 0 {
+	endpoints, ok := endpointsOf(req)
+	if b < 0 || !ok {
 		return decision{answer: refuse(req, kafka.InvalidRequest)}
 	}
 	resp := req.ResponseKind().(*kmsg.BrokerRegistrationResponse)
 	resp.BrokerEpoch = v.index
 	rec := metadata.RegisterBroker{ID: b, Epoch: kafka.BrokerEpoch(v.index), Incarnation: req.IncarnationID,
-		Host: req.Listeners[0].Host, Port: int32(req.Listeners[0].Port), Fenced: true}
+		Endpoints: endpoints, Fenced: true}
 	remember := func(int64) { s[b] = &session{spokeAt: v.now} }
 
 	old, known := v.img.Brokers[b]
@@ -30,7 +33,7 @@ func register(v view, s sessions, req *kmsg.BrokerRegistrationRequest) decision 
 	case old.Incarnation == req.IncarnationID: // the answer to its first request was lost
 		resp.BrokerEpoch = int64(old.Epoch)
 		rec.Epoch, rec.Fenced, rec.Stopping = old.Epoch, old.Fenced, old.Stopping
-		if old.Host == rec.Host && old.Port == rec.Port {
+		if slices.Equal(old.Endpoints, rec.Endpoints) {
 			return decision{answer: resp, then: remember}
 		}
 		return decision{records: []metadata.Record{rec}, answer: resp, then: remember}
@@ -41,6 +44,23 @@ func register(v view, s sessions, req *kmsg.BrokerRegistrationRequest) decision 
 	}
 	return decision{records: append([]metadata.Record{rec}, v.takeOut(b, lost, cause)...), answer: resp, then: remember}
 }
+
+// endpointsOf is where a broker says that its listeners are to be reached; false for none, too many, one twice, or one without address.
+func endpointsOf(req *kmsg.BrokerRegistrationRequest) ([]metadata.Endpoint, bool) {
+	var out []metadata.Endpoint
+	for _, l := range req.Listeners {
+		e := metadata.Endpoint{Listener: l.Name, Host: l.Host, Port: int32(l.Port)}
+		twice := slices.ContainsFunc(out, func(other metadata.Endpoint) bool { return other.Listener == e.Listener })
+		if twice || len(out) == metadata.EndpointsMax || e.Listener == "" || e.Host == "" || max(len(e.Listener), len(e.Host)) > nameMax || e.Port == 0 {
+			return nil, false
+		}
+		out = append(out, e)
+	}
+	return out, len(out) > 0
+}
+
+// nameMax bounds the names of a broker's listeners and hosts, as DNS bounds a host's.
+const nameMax = 255
 
 // takeOut removes a broker from every ISR, and if it is lost from every ELR, and elects anew where it led.
 func (v view) takeOut(b, lost kafka.BrokerID, cause metadata.Cause) []metadata.Record {

@@ -34,6 +34,7 @@ const (
 	InvalidRequest               Code = 42
 	UnsupportedForMessageFormat  Code = 43
 	StorageError                 Code = 56
+	ListenerNotFound             Code = 72
 	FencedLeaderEpoch            Code = 74
 	UnknownLeaderEpoch           Code = 75
 	StaleBrokerEpoch             Code = 77

@@ -12,7 +12,7 @@ import (
 // zigzag varints in their shortest form, strings and sets carry their length first, a bool is 0 or 1. Every value has one
 // encoding only, and what is not understood is an error: a member must not skip what others apply.
 
-const encodingVersion = 1
+const encodingVersion = 2
 
 const (
 	kindRegisterBroker = iota + 1
@@ -37,7 +37,7 @@ func appendRecord(b []byte, rec Record) []byte {
 	case RegisterBroker:
 		b = appendInt(append(b, kindRegisterBroker), int64(r.ID))
 		b = append(appendInt(b, int64(r.Epoch)), r.Incarnation[:]...)
-		b = appendInt(appendString(b, r.Host), int64(r.Port))
+		b = appendEndpoints(b, r.Endpoints)
 		return appendBool(appendBool(b, r.Fenced), r.Stopping)
 	case BrokerChange:
 		b = appendInt(append(b, kindBrokerChange), int64(r.ID))
@@ -98,6 +98,14 @@ func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
+func appendEndpoints(b []byte, endpoints []Endpoint) []byte {
+	b = binary.AppendUvarint(b, uint64(len(endpoints)))
+	for _, e := range endpoints {
+		b = appendInt(appendString(appendString(b, e.Listener), e.Host), int64(e.Port))
+	}
+	return b
+}
+
 func appendSet(b []byte, set []kafka.BrokerID) []byte {
 	b = binary.AppendUvarint(b, uint64(len(set)))
 	for _, id := range set {
@@ -137,8 +145,8 @@ var errShort = errors.New("ends early")
 func (d *decoder) record() Record {
 	switch kind := d.byte(); kind {
 	case kindRegisterBroker:
-		return RegisterBroker{ID: d.broker(), Epoch: kafka.BrokerEpoch(d.int()), Incarnation: d.id(), Host: d.string(),
-			Port: d.int32(), Fenced: d.bool(), Stopping: d.bool()}
+		return RegisterBroker{ID: d.broker(), Epoch: kafka.BrokerEpoch(d.int()), Incarnation: d.id(),
+			Endpoints: d.endpoints(), Fenced: d.bool(), Stopping: d.bool()}
 	case kindBrokerChange:
 		return BrokerChange{ID: d.broker(), Epoch: kafka.BrokerEpoch(d.int()), Fenced: d.bool(), Stopping: d.bool()}
 	case kindTopic:
@@ -236,6 +244,21 @@ func (d *decoder) id() (id [16]byte) {
 }
 
 func (d *decoder) string() string { return string(d.take(d.uint())) }
+
+func (d *decoder) endpoints() []Endpoint {
+	n := d.uint()
+	if n > EndpointsMax {
+		d.fail(fmt.Errorf("%d endpoints, expected at most %d", n, EndpointsMax))
+	}
+	if d.err != nil || n == 0 {
+		return nil
+	}
+	endpoints := make([]Endpoint, 0, n)
+	for range n {
+		endpoints = append(endpoints, Endpoint{Listener: d.string(), Host: d.string(), Port: d.int32()})
+	}
+	return endpoints
+}
 
 func (d *decoder) set() []kafka.BrokerID {
 	n := d.uint()

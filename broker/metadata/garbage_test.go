@@ -13,7 +13,7 @@ import (
 func TestGarbageRecords(t *testing.T) {
 	cause, set := Cause{ByFencing, 1}, []kafka.BrokerID{1, 2, 3}
 	valid := Append(nil, []Record{
-		RegisterBroker{ID: 1, Epoch: 7, Incarnation: [16]byte{1}, Host: "b1", Port: 9092, Fenced: true},
+		RegisterBroker{ID: 1, Epoch: 7, Incarnation: [16]byte{1}, Endpoints: []Endpoint{{"BROKER", "b1", 9092}, {"EXTERNAL", "localhost", 32801}}, Fenced: true},
 		BrokerChange{ID: 1, Epoch: 7},
 		TopicRecord{Name: "orders", ID: kafka.TopicID{9}},
 		ConfigRecord{Topic: "orders", Key: "min.insync.replicas", Value: "2"},

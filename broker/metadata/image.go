@@ -22,10 +22,29 @@ type Broker struct {
 	ID          kafka.BrokerID
 	Epoch       kafka.BrokerEpoch // index of the entry that registered this incarnation
 	Incarnation [16]byte
-	Host        string
-	Port        int32
+	Endpoints   []Endpoint // one a listener; never changed in place
 	Fenced      bool
 	Stopping    bool // in controlled shutdown: no leader, not electable, not to be added to an ISR (KIP-841)
+}
+
+// Endpoint is where a broker's listener is to be reached (the record's BrokerEndpoint, KIP-631).
+type Endpoint struct {
+	Listener string
+	Host     string
+	Port     int32
+}
+
+// EndpointsMax bounds the endpoints of a broker.
+const EndpointsMax = 16
+
+// Endpoint is where a broker is to be reached at the listener of that name; false if it advertises none there.
+func (b *Broker) Endpoint(listener string) (Endpoint, bool) {
+	for _, e := range b.Endpoints {
+		if e.Listener == listener {
+			return e, true
+		}
+	}
+	return Endpoint{}, false
 }
 
 // Topic is a topic and its partitions, by index.

@@ -25,6 +25,14 @@ var someCause = rapid.Custom(func(t *rapid.T) Cause {
 	return Cause{Kind: CauseKind(rapid.IntRange(1, int(lastCause)).Draw(t, "kind")), Broker: kafka.BrokerID(rapid.Int32().Draw(t, "broker"))}
 })
 
+var someEndpoints = rapid.Custom(func(t *rapid.T) (out []Endpoint) {
+	text := rapid.StringN(0, 8, -1)
+	for range rapid.IntRange(0, EndpointsMax).Draw(t, "count") {
+		out = append(out, Endpoint{text.Draw(t, "listener"), text.Draw(t, "host"), rapid.Int32().Draw(t, "port")})
+	}
+	return out
+})
+
 var someRecord = rapid.Custom(func(t *rapid.T) Record {
 	broker := kafka.BrokerID(rapid.Int32().Draw(t, "id"))
 	epoch := kafka.BrokerEpoch(rapid.Int64().Draw(t, "epoch"))
@@ -32,7 +40,7 @@ var someRecord = rapid.Custom(func(t *rapid.T) Record {
 	set := func(name string) []kafka.BrokerID { return someSet.Draw(t, name) }
 	switch rapid.IntRange(0, 5).Draw(t, "kind") {
 	case 0:
-		return RegisterBroker{broker, epoch, someID.Draw(t, "incarnation"), text.Draw(t, "host"), rapid.Int32().Draw(t, "port"),
+		return RegisterBroker{broker, epoch, someID.Draw(t, "incarnation"), someEndpoints.Draw(t, "endpoints"),
 			rapid.Bool().Draw(t, "fenced"), rapid.Bool().Draw(t, "stopping")}
 	case 1:
 		return BrokerChange{broker, epoch, rapid.Bool().Draw(t, "fenced"), rapid.Bool().Draw(t, "stopping")}
@@ -74,7 +82,7 @@ func TestRecordsComeBackAsTheyWere(t *testing.T) {
 
 // FuzzDecode: whatever is understood has one encoding only, and nothing panics.
 func FuzzDecode(f *testing.F) {
-	f.Add(Append(nil, []Record{RegisterBroker{ID: 1, Epoch: 7, Host: "b1", Port: 9092, Fenced: true}, TopicRecord{Name: "orders"}}))
+	f.Add(Append(nil, []Record{RegisterBroker{ID: 1, Epoch: 7, Endpoints: []Endpoint{{"BROKER", "b1", 9092}, {"EXTERNAL", "localhost", 32801}}, Fenced: true}, TopicRecord{Name: "orders"}}))
 	f.Add(Append(nil, []Record{PartitionRecord{Replicas: []kafka.BrokerID{1, 2}, ISR: []kafka.BrokerID{1}, Leader: 1, Cause: Cause{ByCreation, -1}}}))
 	f.Add(Append(nil, []Record{PartitionChange{Sets: SetLeader | SetELR, Leader: 2, ELR: []kafka.BrokerID{3}, Cause: Cause{ByFencing, 1}}}))
 	f.Add([]byte{encodingVersion, kindPartitionChange, 0xff})
@@ -98,10 +106,11 @@ func FuzzDecode(f *testing.F) {
 func TestWhatIsNotUnderstoodIsRefused(t *testing.T) {
 	for name, data := range map[string][]byte{
 		"nothing":         {},
-		"another version": {2},
+		"another version": {1},
 		"unknown kind":    {encodingVersion, 99},
 		"long varint":     {encodingVersion, kindBrokerChange, 0x82, 0x00, 0, 0, 0},
 		"bool of two":     {encodingVersion, kindBrokerChange, 2, 2, 2, 0},
+		"many endpoints":  append(append([]byte{encodingVersion, kindRegisterBroker, 2, 2}, make([]byte, 16)...), append([]byte{EndpointsMax + 1}, make([]byte, 200)...)...),
 		"huge string":     {encodingVersion, kindTopic, 0xff, 0xff, 0xff, 0xff, 0x0f},
 	} {
 		if records, err := Decode(data); err == nil {

@@ -14,8 +14,7 @@ type RegisterBroker struct {
 	ID          kafka.BrokerID
 	Epoch       kafka.BrokerEpoch
 	Incarnation [16]byte
-	Host        string
-	Port        int32
+	Endpoints   []Endpoint
 	Fenced      bool
 	Stopping    bool
 }

@@ -123,7 +123,7 @@ func (c *cluster) shutDown(i int) {
 
 func (c *cluster) addresses() (out []string) {
 	for _, cfg := range c.configs {
-		out = append(out, address(cfg.Host, cfg.Port))
+		out = append(out, cfg.AdvertisedListeners[0].Address())
 	}
 	return out
 }

@@ -15,13 +15,14 @@ import (
 // conn is one accepted connection. Its reader hands in a request at a time and waits until the writer has written the answer
 // (Kafka mutes the channel so): there is never more than one answer to keep for a client.
 type conn struct {
-	id      broker.ConnID
-	net     net.Conn
-	replies chan answer   // holds the one answer that may be due
-	unmuted chan struct{} // after each answer
-	dead    chan struct{}
-	once    sync.Once
-	used    atomic.Int64 // when a frame last began or ended, in nanoseconds of the broker's clock
+	id       broker.ConnID
+	listener string // whose it is
+	net      net.Conn
+	replies  chan answer   // holds the one answer that may be due
+	unmuted  chan struct{} // after each answer
+	dead     chan struct{}
+	once     sync.Once
+	used     atomic.Int64 // when a frame last began or ended, in nanoseconds of the broker's clock
 
 	// Guarded by the registry's lock.
 	owed      int           // bytes of the answer that is being written

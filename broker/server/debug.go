@@ -114,8 +114,9 @@ func (s *Server) look() *debug.State {
 	n.EachReplica(func(p *replica.Partition) { state.Replicas = append(state.Replicas, s.lookAt(p)) })
 	for _, id := range img.BrokerIDs() {
 		b := img.Brokers[id]
+		at, _ := b.Endpoint(s.cfg.InterBrokerListener)
 		state.Brokers = append(state.Brokers, debug.Broker{
-			ID: int32(id), Epoch: int64(b.Epoch), Host: b.Host, Port: b.Port, Fenced: b.Fenced, Stopping: b.Stopping,
+			ID: int32(id), Epoch: int64(b.Epoch), Host: at.Host, Port: at.Port, Fenced: b.Fenced, Stopping: b.Stopping,
 		})
 	}
 	for _, name := range img.TopicNames() {

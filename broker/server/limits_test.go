@@ -246,7 +246,8 @@ func TestStartRefusals(t *testing.T) {
 		}, "metadata.log.dir: "},
 		{"the port is in use", func(c *config.Config) { c.Shell.LogDir = t.TempDir() }, "listeners: listen tcp "},
 		{"the debug port is in use", func(c *config.Config) {
-			c.Shell.LogDir, c.Port = t.TempDir(), int32(freePorts(t, 1)[0])
+			c.Shell.LogDir = t.TempDir()
+			c.OneListener("127.0.0.1", int32(freePorts(t, 1)[0]))
 		}, "tidemark.debug.listener: listen tcp "},
 		{"the configuration is unusable", func(c *config.Config) { c.Voters = nil }, "controller.quorum.voters is missing"},
 	} {

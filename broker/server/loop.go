@@ -107,9 +107,9 @@ func (s *Server) handle(e *event) {
 	now := s.now()
 	switch e.kind {
 	case evRequest:
-		if s.conns.get(e.conn) != nil {
+		if c := s.conns.get(e.conn); c != nil {
 			s.metrics.requests.Add(1)
-			s.node.Request(now, e.conn, e.frame)
+			s.node.RequestAt(now, c.listener, e.conn, e.frame)
 		}
 		s.requests.give(e.taken)
 	case evClosed:
@@ -189,22 +189,22 @@ func (s *Server) reply(r *broker.Reply) {
 	}
 }
 
-// addressOf is where a peer listens: a voter where the configuration says so, any other where it registered.
+// addressOf is where a peer listens for what goes to it: fetches go to its inter-broker listener, where it registered; the controller's
+// part of it is where controller.quorum.voters says.
 func (s *Server) addressOf(to broker.Link) (string, error) {
-	if to.Purpose != broker.ForRaft {
-		if b, ok := s.node.Image().Brokers[to.Peer]; ok {
-			return address(b.Host, b.Port), nil
+	if to.Purpose == broker.ForFetch {
+		b := s.node.Image().Brokers[to.Peer]
+		if e, ok := b.Endpoint(s.cfg.InterBrokerListener); ok {
+			return address(e.Host, e.Port), nil
 		}
+		return "", fmt.Errorf("broker %d is not registered with an endpoint at listener %s", to.Peer, s.cfg.InterBrokerListener)
 	}
 	for _, v := range s.cfg.Voters {
 		if v.ID == to.Peer {
 			return address(v.Host, v.Port), nil
 		}
 	}
-	if b, ok := s.node.Image().Brokers[to.Peer]; ok {
-		return address(b.Host, b.Port), nil
-	}
-	return "", fmt.Errorf("broker %d has no known address", to.Peer)
+	return "", fmt.Errorf("node %d is no voter", to.Peer)
 }
 
 func address(host string, port int32) string { return fmt.Sprintf("%s:%d", host, port) }

@@ -30,7 +30,7 @@ func newRegistry(cfg config.Shell) registry {
 
 // add registers a connection; nil when the broker is closing. At the limit the one that was idle longest is closed (KIP-402 does so
 // for connections between brokers): evicted says so.
-func (r *registry) add(nc net.Conn, now time.Duration) (c *conn, evicted bool) {
+func (r *registry) add(nc net.Conn, listener string, now time.Duration) (c *conn, evicted bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -40,7 +40,7 @@ func (r *registry) add(nc net.Conn, now time.Duration) (c *conn, evicted bool) {
 		evicted = r.evict()
 	}
 	r.last++
-	c = &conn{id: r.last, net: nc, replies: make(chan answer, 1), unmuted: make(chan struct{}, 1), dead: make(chan struct{})}
+	c = &conn{id: r.last, listener: listener, net: nc, replies: make(chan answer, 1), unmuted: make(chan struct{}, 1), dead: make(chan struct{})}
 	c.used.Store(int64(now))
 	r.conns[c.id] = c
 	return c, evicted
@@ -169,15 +169,15 @@ func (r *registry) closeAll() {
 // acceptRetry is the wait after an accept that failed, as when there are no descriptors left.
 const acceptRetry = 20 * time.Millisecond
 
-// accept takes connections until the listener is closed.
-func (s *Server) accept() {
+// accept takes a listener's connections until it is closed. The bounds are all listeners' together.
+func (s *Server) accept(l listener) {
 	for {
-		nc, err := s.listener.Accept()
+		nc, err := l.Accept()
 		if err != nil {
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
-			s.log.Warn("accept", "error", err)
+			s.log.Warn("accept", "listener", l.name, "error", err)
 			if s.conns.closeIdlest() {
 				s.metrics.evicted.Add(1)
 			}
@@ -189,7 +189,7 @@ func (s *Server) accept() {
 			}
 		}
 		setUserTimeout(nc, s.cfg.Shell.FrameTimeout)
-		c, evicted := s.conns.add(nc, s.now())
+		c, evicted := s.conns.add(nc, l.name, s.now())
 		if c == nil {
 			_ = nc.Close()
 			return

@@ -34,19 +34,25 @@ type Server struct {
 	done    chan struct{} // closed when everything is released
 	err     error         // why it ended by itself; set before done is closed
 
-	store    *store
-	listener net.Listener
-	debug    *debugServer // nil without a debug listener
-	conns    registry
-	requests *budget
-	links    map[broker.Link]*link
-	flusher  flusher
-	steps    steps
-	metrics  metrics
-	working  sync.WaitGroup // every goroutine but the loop's own
+	store     *store
+	listeners []listener
+	debug     *debugServer // nil without a debug listener
+	conns     registry
+	requests  *budget
+	links     map[broker.Link]*link
+	flusher   flusher
+	steps     steps
+	metrics   metrics
+	working   sync.WaitGroup // every goroutine but the loop's own
 
 	epoch      kafka.BrokerEpoch // as last logged
 	controller kafka.BrokerID    // as last logged
+}
+
+// listener is one of listeners, bound.
+type listener struct {
+	net.Listener
+	name string
 }
 
 // ErrClosed says that Close, and not the broker itself, ended it.
@@ -74,14 +80,16 @@ func Start(cfg config.Config, log *slog.Logger) (*Server, error) {
 	if err := s.open(); err != nil {
 		return nil, errors.Join(err, s.release())
 	}
-	s.working.Go(s.accept)
+	for _, l := range s.listeners {
+		s.working.Go(func() { s.accept(l) })
+	}
 	s.working.Go(s.reap)
 	s.working.Go(s.flush)
 	if s.debug != nil {
 		s.working.Go(s.debug.serve)
 	}
 	go s.run()
-	s.log.Info("serving", "address", s.Addr(), "advertised", fmt.Sprintf("%s:%d", cfg.Host, cfg.Port), "log.dirs", cfg.Shell.LogDir)
+	s.log.Info("serving", "listeners", cfg.Listeners, "advertised.listeners", cfg.AdvertisedListeners, "log.dirs", cfg.Shell.LogDir)
 	return s, nil
 }
 
@@ -90,12 +98,12 @@ func (s *Server) open() (err error) {
 	if s.store, err = openStore(s.cfg.Shell); err != nil {
 		return err
 	}
-	address := s.cfg.Shell.Listen
-	if address == "" {
-		address = fmt.Sprintf("%s:%d", s.cfg.Host, s.cfg.Port)
-	}
-	if s.listener, err = net.Listen("tcp", address); err != nil {
-		return fmt.Errorf("listeners: %w", err)
+	for _, l := range s.cfg.Listeners {
+		bound, err := net.Listen("tcp", l.Address())
+		if err != nil {
+			return fmt.Errorf("listeners: %w", err)
+		}
+		s.listeners = append(s.listeners, listener{bound, l.Name})
 	}
 	if s.cfg.Shell.DebugListener != "" {
 		if s.debug, err = newDebugServer(s, s.cfg.Shell.DebugListener); err != nil {
@@ -112,8 +120,8 @@ func (s *Server) release() error {
 	if s.node != nil {
 		s.node.Close()
 	}
-	if s.listener != nil {
-		errs = append(errs, ignoreClosed(s.listener.Close()))
+	for _, l := range s.listeners {
+		errs = append(errs, ignoreClosed(l.Close()))
 	}
 	if s.debug != nil {
 		errs = append(errs, ignoreClosed(s.debug.close()))
@@ -141,7 +149,9 @@ func (s *Server) run() {
 		s.drain()
 	}
 	close(s.quit)
-	_ = s.listener.Close()
+	for _, l := range s.listeners {
+		_ = l.Close()
+	}
 	if s.debug != nil {
 		_ = s.debug.close()
 	}
@@ -194,8 +204,8 @@ func (s *Server) Done() <-chan struct{} { return s.done }
 // stopped it.
 func (s *Server) Err() error { return s.err }
 
-// Addr is the address that the broker listens on.
-func (s *Server) Addr() string { return s.listener.Addr().String() }
+// Addr is the address that the first of the broker's listeners is bound to.
+func (s *Server) Addr() string { return s.listeners[0].Addr().String() }
 
 // DebugAddr is the address of the debug endpoint, empty if there is none.
 func (s *Server) DebugAddr() string {
