@@ -27,7 +27,7 @@ func Check(run history.Run, h *history.History, broken []Broken, opt Options) Ve
 	v.Stats.UnknownInLog = c.unknownInLog()
 	v.Findings = c.findings()
 	if contract.Durable && contract.CommittedReads {
-		j := judgeLinear(h, c.dense, opt.PorcupineSteps)
+		j := judgeLinear(h, c.dense, c.repeatable(), opt.PorcupineSteps)
 		v.Porcupine = j.second
 		v.Findings = append(v.Findings, linearFindings(j, v.Findings)...)
 	}
@@ -36,7 +36,7 @@ func Check(run history.Run, h *history.History, broken []Broken, opt Options) Ve
 	v.Findings = append(v.Findings, brokenFindings(broken)...)
 	for i := range v.Findings {
 		if f := &v.Findings[i]; f.Severity == Allowed {
-			f.Text += " The contract allows it: " + lower(contract.Because)
+			f.Text += " The contract allows it: " + lower(contract.whyAllowed(f.Class))
 		}
 	}
 	slices.SortStableFunc(v.Findings, func(a, b Finding) int {
@@ -112,12 +112,16 @@ func BrokenOf(v Verdict) []Broken {
 // conclude sets status and reason: a violation outranks everything, then what could not be decided, then what means nothing.
 func (v *Verdict) conclude(act *activity, undecided int64, unfinished string) {
 	violations, allowed := 0, 0
+	var why []string
 	for i := range v.Findings {
 		switch v.Findings[i].Severity {
 		case Violation:
 			violations++
 		case Allowed:
 			allowed++
+			if w := v.Contract.whyAllowed(v.Findings[i].Class); !slices.Contains(why, w) {
+				why = append(why, w)
+			}
 		}
 	}
 	vacuous := act.vacuous()
@@ -147,7 +151,7 @@ func (v *Verdict) conclude(act *activity, undecided int64, unfinished string) {
 		v.Status = Valid
 		v.Reason = v.agreement()
 		if allowed > 0 {
-			v.Reason += " The contract allows " + count(allowed, "finding") + ": " + v.Contract.Because
+			v.Reason += " The contract allows " + count(allowed, "finding") + ": " + strings.Join(why, " ")
 		}
 	}
 }

@@ -127,22 +127,26 @@ func TestSeverityTable(t *testing.T) {
 		contract(func(r *history.Run) { r.Unclean = true }),
 		contract(func(r *history.Run) { r.Beyond = true }),
 		contract(func(r *history.Run) { r.MinISR = 4 }),
+		contract(retrying),
+		contract(func(r *history.Run) { retrying(r); r.Acks = 1 }),
+		contract(func(r *history.Run) { retrying(r); r.Config = map[string]string{"enable.idempotence": "true"} }),
 	}
-	// columns: all, min ISR 1, classic, acks=1, acks=0, unclean, beyond, min ISR 4; v is a violation, - allowed
+	// columns: all, min ISR 1, classic, acks=1, acks=0, unclean, beyond, min ISR 4, retrying, retrying with acks=1, retrying but idempotent;
+	// v is a violation, - allowed
 	table := map[Class]string{
-		LostWrite:         "vvv-----",
-		TwoValues:         "vvv-----",
-		Duplicate:         "vvvvvvvv",
-		Phantom:           "vvvvvvvv",
-		AbortedRead:       "vvvvvvvv",
-		RealtimeOrder:     "vvvvvv-v",
-		UncommittedRead:   "vvvvv--v",
-		NonmonotonicPoll:  "vvvvvvvv",
-		PollSkip:          "vvvvvvvv",
-		AckOffsetMismatch: "vvvvvvvv",
-		NotSettled:        "vvvvvv--",
-		InvariantBroken:   "vvvvvvvv",
-		Nonlinearizable:   "vvvvvvvv",
+		LostWrite:         "vvv-----v-v",
+		TwoValues:         "vvv-----v-v",
+		Duplicate:         "vvvvvvvv--v",
+		Phantom:           "vvvvvvvvvvv",
+		AbortedRead:       "vvvvvvvvvvv",
+		RealtimeOrder:     "vvvvvv-vvvv",
+		UncommittedRead:   "vvvvv--vvvv",
+		NonmonotonicPoll:  "vvvvvvvvvvv",
+		PollSkip:          "vvvvvvvvvvv",
+		AckOffsetMismatch: "vvvvvvvvv-v",
+		NotSettled:        "vvvvvv--vvv",
+		InvariantBroken:   "vvvvvvvvvvv",
+		Nonlinearizable:   "vvvvvvvvvvv",
 	}
 	for class, row := range table {
 		for i, c := range contracts {
@@ -156,7 +160,7 @@ func TestSeverityTable(t *testing.T) {
 		}
 	}
 	for i, c := range contracts {
-		if c.Because == "" || c.ExactlyOnce {
+		if c.Because == "" || c.ExactlyOnce != c.Idempotent {
 			t.Errorf("contract %d: %+v", i, c)
 		}
 	}

@@ -23,13 +23,20 @@ import (
 // ExactlyOnce is about retries. A message that was sent once stands once at most, under every contract: nobody but the log itself can have
 // repeated it, so a duplicate of it is a violation always. What is not promised without an idempotent producer (KIP-98) is that a retry
 // does not repeat a message whose first sending took effect after all. The raw client of the workloads sends each value once and never
-// again, so it tests the former.
+// again, so it tests the former; franz-go's sends it again until it is acknowledged or too old, so a duplicate of its values is allowed.
+//
+// Ordered needs nothing of retries. It is about a message sent after another was acknowledged, and a retry ends with the acknowledgement;
+// what the network still holds of an earlier try can only make one copy more. Kafka's own rule, that max.in.flight.requests.per.connection
+// above 1 with retries may reorder, is about messages of one producer that are under way together, which nobody judges (and kgo without
+// idempotence has one request under way to each broker, so even those keep their order).
 func ContractOf(run history.Run) Contract {
 	c := Contract{
 		Acks: run.Acks, MinISR: run.MinISR, Factor: run.Factor, Unclean: run.Unclean, ELR: run.ELR,
 		Idempotent:   run.Config["enable.idempotence"] == "true",
 		WithinBudget: !run.Beyond,
 	}
+	retrying, _ := run.Franz()
+	c.Retries = retrying > 0
 	c.Ordered = c.WithinBudget
 	c.CommittedReads = c.WithinBudget && !c.Unclean
 	c.Durable = c.CommittedReads && c.Acks == -1 && c.MinISR <= c.Factor
@@ -63,13 +70,14 @@ func (c Contract) because() string {
 //	lost acknowledged write        Durable                                 allowed
 //	two values at one offset       Durable and CommittedReads              allowed
 //	  replicas apart at the end    always: truncation by epoch needs no promise of durability
-//	duplicate                      always: the value was sent once
+//	duplicate                      not Retries, or ExactlyOnce             allowed
+//	  of a value sent once         always: also where other producers retry
 //	phantom                        always
 //	read of a failed write         always
 //	order against real time        Ordered                                 allowed
 //	read of uncommitted data       CommittedReads                          allowed
 //	consumer goes back, skips      always: one answer comes from one dense log
-//	acknowledged at another offset always
+//	acknowledged at another offset not Retries, or Durable                 allowed: one copy stands, the other was lost
 //	not settled                    WithinBudget and MinISR ≤ Factor        allowed
 //	replicas differ                always: it is asked only after settling
 //	invariant broken               always: what is not promised is not watched
@@ -85,6 +93,10 @@ func (c Contract) Severity(class Class) Severity {
 		promised = c.Ordered
 	case UncommittedRead:
 		promised = c.CommittedReads
+	case Duplicate:
+		promised = !c.repeats()
+	case AckOffsetMismatch:
+		promised = !c.repeats() || c.Durable
 	case NotSettled:
 		promised = c.WithinBudget && c.MinISR <= c.Factor
 	}
@@ -92,4 +104,15 @@ func (c Contract) Severity(class Class) Severity {
 		return Violation
 	}
 	return Allowed
+}
+
+// repeats reports whether a value may stand twice because its producer sent it twice.
+func (c Contract) repeats() bool { return c.Retries && !c.ExactlyOnce }
+
+// whyAllowed is the sentence of the contract that allows an anomaly of a class.
+func (c Contract) whyAllowed(class Class) string {
+	if class == Duplicate {
+		return "A producer that sends a value again without idempotence has it written at least once, so the value may stand twice."
+	}
+	return c.Because
 }

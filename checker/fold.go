@@ -22,8 +22,11 @@ var precedence = map[Class]int{
 }
 
 func (a *anomaly) rank() int {
-	if a.class == TwoValues && !a.apart {
+	switch {
+	case a.class == TwoValues && !a.apart:
 		return 6
+	case a.class == Duplicate && !a.once:
+		return 11 // a producer's doing: it explains nothing that is wrong at the offset
 	}
 	return precedence[a.class]
 }
@@ -61,12 +64,13 @@ func (c *logCheck) groups(in []anomaly, cause func(*anomaly) int64) []*group {
 		part  int32
 		cause int64
 		apart bool
+		once  bool
 	}
 	byKey := map[key]*group{}
 	var out []*group
 	for i := range in {
 		a := &in[i]
-		k := key{a.class, a.part, cause(a), a.apart}
+		k := key{a.class, a.part, cause(a), a.apart, a.once}
 		g := byKey[k]
 		if g == nil {
 			g = &group{first: *a}

@@ -27,6 +27,9 @@ import (
 // linearization leaves a linearization, and where there is one without it, it may be said never to have taken effect. The same goes for an
 // acknowledged write that named no offset and was never seen.
 //
+// Copies. A value whose producer retries may stand more than once. Each copy that was seen is an append of its own: the one at the offset of
+// the acknowledgement took effect before that, any other between the send's invocation and the first answer that showed it.
+//
 // Windows. Porcupine's memory grows with the square of the operations, so it gets a window at a time: windowAppends ranks and the reads that
 // depend on them. No quiet moment is needed. Appends happen in order of rank, each as early as may be: the earliest moment by which all ranks of
 // earlier windows can be written is the latest of their invocations, and a history that is linearizable at all is so with them written at that
@@ -98,13 +101,14 @@ type objection struct {
 
 // judgeLinear lets porcupine judge a history within a budget of model steps. The budget is counted, not timed, so the outcome repeats.
 //
-// dense says that brokers remove no old records; otherwise a final read may leave out what was there.
-func judgeLinear(h *history.History, dense bool, steps int) judgement {
+// dense says that brokers remove no old records; otherwise a final read may leave out what was there. repeatable tells the sends whose
+// value a retry may have put into the log more than once, nil if there are none.
+func judgeLinear(h *history.History, dense bool, repeatable func(*history.Op) bool, steps int) judgement {
 	if steps <= 0 {
 		return judgement{second: Second{Outcome: NotAsked}}
 	}
 	j := judgement{second: Second{Outcome: Agrees, Budget: fmt.Sprintf("%d model steps", steps)}}
-	for _, p := range gatherLinear(h) {
+	for _, p := range gatherLinear(h, repeatable) {
 		p.rank()
 		if !dense {
 			p.finals = nil
@@ -175,7 +179,7 @@ func (p *linear) see(op *history.Op, r *history.Record) {
 }
 
 // gatherLinear sorts a history's operations by partition, in order of first use.
-func gatherLinear(h *history.History) []*linear {
+func gatherLinear(h *history.History, repeatable func(*history.Op) bool) []*linear {
 	settled := settled(h)
 	var out []*linear
 	index := map[history.Partition]*linear{}
@@ -214,7 +218,30 @@ func gatherLinear(h *history.History) []*linear {
 			at(op.Partition).write(op)
 		}
 	}
+	if repeatable != nil {
+		for _, p := range out {
+			p.copies(repeatable)
+		}
+	}
 	return out
+}
+
+// copies enters an append for every sighting of a value elsewhere than where its send is known to have put it.
+func (p *linear) copies(repeatable func(*history.Op) bool) {
+	sent := map[string]*linearWrite{}
+	for i := range p.writes {
+		if w := &p.writes[i]; repeatable(w.op) {
+			sent[w.op.Value] = w
+		}
+	}
+	var more []linearWrite
+	for i := range p.sights {
+		s := &p.sights[i]
+		if w := sent[s.value]; w != nil && s.offset != w.offset {
+			more = append(more, linearWrite{op: w.op, offset: s.offset, call: w.call, ret: s.op.ReturnIndex})
+		}
+	}
+	p.writes = append(p.writes, more...)
 }
 
 // told reports whether the log acknowledged a send.
@@ -378,8 +405,8 @@ func readTo(op *history.Op) history.Offset {
 func linearFindings(j judgement, found []Finding) []Finding {
 	var out []Finding
 	for _, o := range j.objects {
-		same := func(f Finding) bool {
-			return f.Partition == o.partition && f.Class != InvariantBroken && f.Class != NotSettled
+		same := func(f Finding) bool { // where all is promised only copies of a retry are allowed, and those are in the model
+			return f.Partition == o.partition && f.Severity == Violation && f.Class != InvariantBroken && f.Class != NotSettled
 		}
 		if slices.ContainsFunc(found, same) {
 			continue

@@ -16,7 +16,7 @@ func TestJudgesAgreeOnValidHistories(t *testing.T) {
 		}
 		g := newGenerator(seed, steps)
 		h := g.generate()
-		j := judgeLinear(h, true, 40*len(h.Ops))
+		j := judgeLinear(h, true, nil, 40*len(h.Ops))
 		if j.second.Outcome != Agrees || j.second.Windows < g.partitions {
 			t.Fatalf("seed %d: %+v %+v", seed, j.second, j.objects)
 		}
@@ -35,7 +35,7 @@ func TestJudgesAgreeOnPlantedAnomalies(t *testing.T) {
 				continue
 			}
 			planted++
-			j := judgeLinear(h, true, 1_000_000)
+			j := judgeLinear(h, true, nil, 1_000_000)
 			want := Objects
 			if blind[pl.class] {
 				want = Agrees
@@ -66,7 +66,7 @@ func TestSecondJudgeAcrossWindows(t *testing.T) {
 			h.Ops[5].Offset, h.Ops[n-5].Offset = h.Ops[n-5].Offset, h.Ops[5].Offset
 			want = Objects
 		}
-		if j := judgeLinear(h, true, 1_000_000); j.second.Outcome != want || j.second.Windows != 10 {
+		if j := judgeLinear(h, true, nil, 1_000_000); j.second.Outcome != want || j.second.Windows != 10 {
 			t.Errorf("swapped %v: %+v", swap, j.second)
 		}
 	}

@@ -38,6 +38,7 @@ type anomaly struct {
 	send   int32  // position of the value's send, -1 if none
 	op     int32  // position of the operation that saw it, -1 if none
 	apart  bool   // two values that replicas hold at the end
+	once   bool   // the value was sent once, so that no retry can have put it where it is
 	detail string
 }
 
@@ -222,9 +223,10 @@ func (c *logCheck) resolveSlots() {
 			} else if c.found[s.send] != 0 {
 				occurs[s.send]++
 				if !again || occurs[s.send] > sent {
-					s.told = true
+					once := !c.mayRepeat(&c.h.Ops[s.send])
+					s.told = once
 					first := slots[c.found[s.send]-1].offset
-					c.report(anomaly{class: Duplicate, part: int32(p), offset: s.offset, value: s.value, send: s.send, op: -1,
+					c.report(anomaly{class: Duplicate, part: int32(p), offset: s.offset, value: s.value, send: s.send, op: -1, once: once,
 						detail: "it also stands at offset " + itoa(int64(first))})
 				}
 				continue
@@ -234,6 +236,19 @@ func (c *logCheck) resolveSlots() {
 			}
 		}
 	}
+}
+
+// mayRepeat reports whether a retry may have put a send's value into the log more than once.
+func (c *logCheck) mayRepeat(op *history.Op) bool {
+	return c.contract.repeats() && c.run.Retries(op.Process)
+}
+
+// repeatable is mayRepeat, nil if no producer retries.
+func (c *logCheck) repeatable() func(*history.Op) bool {
+	if !c.contract.repeats() {
+		return nil
+	}
+	return c.mayRepeat
 }
 
 // checkAcks asks of every acknowledged write whether it stands where it was acknowledged.
@@ -251,7 +266,7 @@ func (c *logCheck) checkAcks() {
 			if s := &l.slots[f-1]; op.Offset >= 0 && s.offset != op.Offset && !again {
 				if here := l.at(op.Offset); here == nil || here.value != op.Value {
 					s.told = true
-					c.report(anomaly{class: AckOffsetMismatch, part: p, offset: op.Offset, value: op.Value, send: int32(i), op: -1,
+					c.report(anomaly{class: AckOffsetMismatch, part: p, offset: op.Offset, value: op.Value, send: int32(i), op: -1, once: !c.mayRepeat(op),
 						other: valueOf(here), detail: "it stands at offset " + itoa(int64(s.offset))})
 				}
 			}

@@ -6,6 +6,9 @@ import "tidemark/history"
 // acknowledgement or from the first answer that showed it. One pass from the log's end down, keeping the earliest such moment above: the
 // record at hand must have been sent before it.
 //
+// Of a value that a retry repeated every copy is judged, and the acknowledgement is that of the copy at its offset alone: another may have
+// come into the log at any time since the value was sent.
+//
 // It judges only records that stand in the log at the end, so a loss that the contract allows never looks like a change of order. And a record
 // that was shown before it was sent is a phantom.
 func (c *logCheck) checkOrder() {
@@ -30,7 +33,7 @@ func (c *logCheck) checkOrder() {
 				continue
 			}
 			known := s.seen
-			if op.Outcome == history.OK && op.Acks != 0 {
+			if op.Outcome == history.OK && op.Acks != 0 && (op.Offset == s.offset || !c.mayRepeat(op)) {
 				known = min(known, op.ReturnIndex)
 			}
 			if known < earliest {

@@ -174,8 +174,9 @@ type Contract struct {
 	Unclean        bool   `json:"uncleanLeaderElection"`
 	ELR            bool   `json:"eligibleLeaderReplicas"`
 	Idempotent     bool   `json:"idempotent"`
-	WithinBudget   bool   `json:"withinBudget"` // the nemesis stays inside the fault budget
-	Durable        bool   `json:"durable"`      // what was acknowledged is never lost
+	Retries        bool   `json:"retries,omitempty"` // some producers send a value again that was not acknowledged
+	WithinBudget   bool   `json:"withinBudget"`      // the nemesis stays inside the fault budget
+	Durable        bool   `json:"durable"`           // what was acknowledged is never lost
 	Ordered        bool   `json:"ordered"`
 	ExactlyOnce    bool   `json:"exactlyOnce"`    // a retry repeats no message; one that was sent once never stands twice anyhow
 	CommittedReads bool   `json:"committedReads"` // what a consumer read stays

@@ -236,7 +236,7 @@ func (c *logCheck) findings() []Finding {
 func (c *logCheck) finding(g *group, l *stepLog, brokers []history.BrokerID) Finding {
 	a := &g.first
 	severity := c.contract.Severity(a.class)
-	if a.apart {
+	if a.apart || a.once {
 		severity = Violation
 	}
 	src := c.sourceOf(a)

@@ -25,7 +25,11 @@ func (c *logCheck) text(a *anomaly, f *Finding, d deposed) string {
 		op := &c.h.Ops[a.send]
 		say("Value %s was reported as failed (%s) at %s, and stands at offset %d of %v.", a.value, op.Error, clock(int64(op.Return)), a.offset, f.Partition)
 	case Duplicate:
-		say("Value %s was sent once and stands at offset %d of %v; %s.", a.value, a.offset, f.Partition, a.detail)
+		sent := "was sent once and"
+		if !a.once {
+			sent = "was sent by a producer that retries, and"
+		}
+		say("Value %s %s stands at offset %d of %v; %s.", a.value, sent, a.offset, f.Partition, a.detail)
 	case TwoValues:
 		c.sayTwoValues(say, a, f)
 	case NonmonotonicPoll:

@@ -58,6 +58,9 @@ func check(run history.Run) error {
 	if err := checkLimits(run); err != nil {
 		return err
 	}
+	if err := checkClient(run); err != nil {
+		return err
+	}
 	if !topicName(run.Topic) {
 		return fmt.Errorf("topic: %q, expected 1 to %d of a-z, A-Z, 0-9, '.', '_' and '-', and neither \".\" nor \"..\"",
 			run.Topic[:min(len(run.Topic), 300)], topicMax)
@@ -77,6 +80,25 @@ func checkLimits(run history.Run) error {
 		return fmt.Errorf("cpus: %v, expected above 0 to %d, or 0 for no limit", run.CPUs, cpusMax)
 	case run.World == Simulated && (run.Memory != 0 || run.CPUs != 0):
 		return fmt.Errorf("memory %d, cpus %v: limits of containers, expected --world %s: simulated brokers have none", run.Memory, run.CPUs, Contained)
+	}
+	return nil
+}
+
+// checkClient refuses clients that a run's world does not have, and halves of what cannot be halved.
+func checkClient(run history.Run) error {
+	switch run.Client {
+	case "", history.ClientRaw:
+		return nil
+	case history.ClientFranz, history.ClientBoth:
+	default:
+		return fmt.Errorf("client: %q, expected %s, %s or %s", run.Client, history.ClientRaw, history.ClientFranz, history.ClientBoth)
+	}
+	if run.World == Simulated {
+		return fmt.Errorf("client: %s, expected %s, or --world %s: franz-go needs real connections", run.Client, history.ClientRaw, Contained)
+	}
+	if run.Client == history.ClientBoth && (run.Writers < 2 || run.Readers < 2) {
+		return fmt.Errorf("client: %s with %d producers and %d consumers, expected 2 of each at least: one of each kind",
+			run.Client, run.Writers, run.Readers)
 	}
 	return nil
 }

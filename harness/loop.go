@@ -47,6 +47,11 @@ func (l *loop) execute() error {
 		Writers: l.run.Writers, Readers: l.run.Readers, Rate: l.run.Rate, Timeout: requestBound,
 		Lossy: !durable(l.run),
 	}
+	if work.ForeignWriters, work.ForeignReaders = l.run.Franz(); work.ForeignWriters > 0 {
+		if work.Foreign, err = franzClients(l.cluster); err != nil {
+			return fmt.Errorf("%w: %w", errHarness, err)
+		}
+	}
 	l.record.Mark("create", false, "")
 	if err := work.Create(createBound); err != nil {
 		l.record.Mark("create", true, err.Error())

@@ -70,6 +70,7 @@ func Unusual(run history.Run) []string {
 	add(run.Parts != d.Parts, "--partitions %d", run.Parts)
 	add(run.Writers != d.Writers, "--producers %d", run.Writers)
 	add(run.Readers != d.Readers, "--consumers %d", run.Readers)
+	add(run.Client != "" && run.Client != history.ClientRaw, "--client %s", run.Client)
 	add(run.Rate != d.Rate, "--rate %v", run.Rate)
 	add(run.Settle != d.Settle, "--settle %v", run.Settle)
 	add(run.Beyond, "--beyond-budget")
@@ -153,6 +154,7 @@ func Tour(run history.Run) (plan string, err error) {
 // simAbilities is what the simulated world can do, in a fixed order: a plan is checked before its world exists.
 var simAbilities = []world.Ability{
 	world.CanPartition, world.CanKill, world.CanPause, world.CanPowerFail, world.CanStop, world.CanElect, world.CanClock,
+	world.CanFreeze, world.CanWipe, world.CanLoss,
 }
 
 // abilities is what a run's world can do: a plan that needs more is refused before the run.

@@ -23,6 +23,7 @@ type Run struct {
 	ELR      bool              `json:"eligibleLeaderReplicas"`
 	Writers  int               `json:"producers"`
 	Readers  int               `json:"consumers"`
+	Client   string            `json:"client,omitempty"` // whose clients make the load: ClientRaw (also ""), ClientFranz or ClientBoth
 	Rate     float64           `json:"rate"`             // operations a second, all clients together
 	Config   map[string]string `json:"config,omitempty"` // further broker configuration, Kafka's keys
 	Bug      string            `json:"bug,omitempty"`    // the known bug that is switched on

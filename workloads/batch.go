@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"hash/crc32"
 
+	"github.com/klauspost/compress/snappy"
+
 	"tidemark/history"
 )
 
@@ -20,8 +22,12 @@ const (
 
 	batchMagic       = 2
 	attrCompression  = 0x07
+	attrSnappy       = 0x02
 	attrControlBatch = 0x20
 )
+
+// unpackedBytesMax bounds the records of one batch, decompressed. The workload's values are short: it is thousands of them.
+const unpackedBytesMax = 4 << 20
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -106,9 +112,6 @@ func (r *batchReader) readBatch(position history.Offset, base int64, b []byte) (
 		return 0, fmt.Errorf("batch at offset %d with CRC %08x, expected %08x", base, want, got)
 	}
 	attributes := binary.BigEndian.Uint16(b[batchAttributesAt:])
-	if attributes&attrCompression != 0 {
-		return 0, fmt.Errorf("batch at offset %d with compression %d, expected none", base, attributes&attrCompression)
-	}
 	lastDelta, count := int32(binary.BigEndian.Uint32(b[batchLastDeltaAt:])), int32(binary.BigEndian.Uint32(b[batchCountAt:]))
 	if base < 0 || base > maxOffset || lastDelta < 0 || count < 0 {
 		return 0, fmt.Errorf("batch at offset %d with last delta %d and %d records, expected none below 0", base, lastDelta, count)
@@ -117,7 +120,9 @@ func (r *batchReader) readBatch(position history.Offset, base int64, b []byte) (
 	if attributes&attrControlBatch != 0 {
 		return last, nil
 	}
-	b = b[batchHeaderBytes:]
+	if b, err = unpack(attributes&attrCompression, b[batchHeaderBytes:]); err != nil {
+		return 0, fmt.Errorf("batch at offset %d with %w", base, err)
+	}
 	for i := range count {
 		delta, value, rest, ok := cutRecord(b)
 		if !ok || delta < 0 || delta > int64(lastDelta) {
@@ -130,6 +135,28 @@ func (r *batchReader) readBatch(position history.Offset, base int64, b []byte) (
 		}
 	}
 	return last, nil
+}
+
+// unpack returns a batch's records as they were before their compression: none, as the raw producer sends, or one block of snappy, as
+// franz-go does where that is shorter.
+func unpack(compression uint16, b []byte) ([]byte, error) {
+	switch compression {
+	case 0:
+		return b, nil
+	case attrSnappy:
+		n, err := snappy.DecodedLen(b)
+		if err != nil {
+			return nil, fmt.Errorf("snappy of %d bytes: %w", len(b), err)
+		}
+		if n > unpackedBytesMax {
+			return nil, fmt.Errorf("snappy of %d bytes unpacked, expected at most %d", n, unpackedBytesMax)
+		}
+		if b, err = snappy.Decode(nil, b); err != nil {
+			return nil, fmt.Errorf("snappy of %d bytes unpacked: %w", n, err)
+		}
+		return b, nil
+	}
+	return nil, fmt.Errorf("compression %d, expected none or snappy (%d)", compression, attrSnappy)
 }
 
 // maxOffset leaves room to add a batch's deltas.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/snappy"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"pgregory.net/rapid"
 
@@ -87,11 +88,16 @@ func TestBatchesWithSeveralRecords(t *testing.T) {
 	wire := batch(10, 0, 4, kmsg.Record{Key: []byte("k"), Value: []byte("a")},
 		kmsg.Record{OffsetDelta: 2, Value: []byte("b"), Headers: []kmsg.Header{{Key: "h", Value: []byte("v")}}})
 	wire = append(wire, batch(15, attrControlBatch, 0, kmsg.Record{Key: []byte("marker")})...)
+	packed := batch(16, attrSnappy, 1, kmsg.Record{Value: []byte("c")}, kmsg.Record{OffsetDelta: 1, Value: []byte("d")})
+	records := snappy.Encode(nil, packed[batchHeaderBytes:])
+	packed = append(packed[:batchHeaderBytes], records...)
+	binary.BigEndian.PutUint32(packed[batchLengthAt:], uint32(len(packed)-12))
+	wire = append(wire, seal(packed, 16)...)
 	var reader batchReader
 	got, next, err := reader.read(10, wire)
-	want := []history.Record{{Offset: 10, Value: "a"}, {Offset: 12, Value: "b"}}
-	if err != nil || !reflect.DeepEqual(got, want) || next != 16 {
-		t.Errorf("read %v, next %d, %v; expected %v, next 16", got, next, err, want)
+	want := []history.Record{{Offset: 10, Value: "a"}, {Offset: 12, Value: "b"}, {Offset: 16, Value: "c"}, {Offset: 17, Value: "d"}}
+	if err != nil || !reflect.DeepEqual(got, want) || next != 18 {
+		t.Errorf("read %v, next %d, %v; expected %v, next 18", got, next, err, want)
 	}
 }
 
@@ -105,7 +111,14 @@ func TestBatchesThatAreWrong(t *testing.T) {
 		{"a flipped bit", func(b []byte) []byte { b[len(b)-2] ^= 1; return b }, "with CRC"},
 		{"an old magic", func(b []byte) []byte { b[batchMagicAt] = 1; return b }, "with magic 1, expected 2"},
 		{"no room for a header", func(b []byte) []byte { b[batchLengthAt+3] = 3; return b }, "of 3 bytes, expected at least 49"},
-		{"compression", func(b []byte) []byte { b[batchAttributesAt+1] = 2; return seal(b, 7) }, "with compression 2, expected none"},
+		{"gzip", func(b []byte) []byte { b[batchAttributesAt+1] = 1; return seal(b, 7) }, "with compression 1, expected none or snappy"},
+		{"no snappy", func(b []byte) []byte { b[batchAttributesAt+1] = 2; return seal(b, 7) }, "with snappy of"},
+		{"a snappy bomb", func(b []byte) []byte {
+			b[batchAttributesAt+1] = 2
+			b = binary.AppendUvarint(b[:batchHeaderBytes], unpackedBytesMax+1)
+			binary.BigEndian.PutUint32(b[batchLengthAt:], uint32(len(b)-12))
+			return seal(b, 7)
+		}, "expected at most 4194304"},
 		{"too many records", func(b []byte) []byte { b[batchCountAt+3] = 9; return seal(b, 7) }, "record 1 of 9 is malformed"},
 		{"a negative count", func(b []byte) []byte { b[batchCountAt] = 0x80; return seal(b, 7) }, "expected none below 0"},
 		{"a negative offset", func(b []byte) []byte { return seal(b, -1) }, "expected none below 0"},

@@ -61,5 +61,5 @@ func codeName(code int16) string {
 	return "error code " + strconv.Itoa(int(code))
 }
 
-// acksNone is the error text of a send under acks=0: it left, and nobody will ever say what came of it.
-const acksNone = "acks=0"
+// AcksNone is the error text of a send under acks=0: it left, and nobody will ever say what came of it.
+const AcksNone = "acks=0"

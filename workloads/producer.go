@@ -46,7 +46,7 @@ func (p *producer) send(part int32, to route) {
 	id := p.a.Record.Invoke(op)
 	p.request.send(p.client, p.a.Acks, &op)
 	p.a.Record.Complete(id, op)
-	if op.Outcome != history.OK && op.Error != acksNone {
+	if op.Outcome != history.OK && op.Error != AcksNone {
 		p.router.forget(part)
 	}
 	if op.Outcome == history.Info {

@@ -59,7 +59,7 @@ func (p *producing) send(c *client, acks int16, op *history.Op) {
 			op.Outcome, op.Error = lostOutcome(err), err.Error()
 			return
 		}
-		op.Outcome, op.Error = history.Info, acksNone
+		op.Outcome, op.Error = history.Info, AcksNone
 		return
 	}
 	if err := c.call(op.Broker, &p.req, &p.resp); err != nil {

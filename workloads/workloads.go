@@ -28,6 +28,9 @@ type Append struct {
 	Timeout time.Duration // of one request
 	// Lossy says that the contract allows loss: a consumer whose position is out of range seeks to the end it is told, and goes on.
 	Lossy bool
+	// Foreign, if set, is the last ForeignWriters of the producers and the last ForeignReaders of the consumers.
+	Foreign                        Foreign
+	ForeignWriters, ForeignReaders int
 
 	next    []int32 // number of each client's next process
 	markers int     // sent so far
@@ -36,15 +39,21 @@ type Append struct {
 // process returns a process number that no other operation has had. It does not depend on the order of events: producers count
 // from 0, then consumers, the one that settles, and the one that reads at the end; each goes on in steps of the count of them all.
 func (a *Append) process(client int) int32 {
-	if a.next == nil {
-		a.next = make([]int32, a.Writers+a.Readers+2)
-		for i := range a.next {
-			a.next[i] = int32(i)
-		}
-	}
+	a.number()
 	p := a.next[client]
 	a.next[client] += int32(len(a.next))
 	return p
+}
+
+// number gives each client its first process number, once; from then on each changes only its own.
+func (a *Append) number() {
+	if a.next != nil {
+		return
+	}
+	a.next = make([]int32, a.Writers+a.Readers+2)
+	for i := range a.next {
+		a.next[i] = int32(i)
+	}
 }
 
 func (a *Append) settler() int { return a.Writers + a.Readers }
@@ -66,21 +75,34 @@ func (a *Append) Load(until time.Duration) {
 	var mu sync.Mutex
 	running := a.Writers + a.Readers
 	ended := a.Env.NewSignal()
-	start := func(name string, index, client int, run func(index int, process int32, until time.Duration)) {
-		process := a.process(client)
-		a.Env.Go(fmt.Sprintf("%s-%d", name, index), func() {
-			run(index, process, until)
+	run := func(name string, life func()) {
+		a.Env.Go(name, func() {
+			life()
 			mu.Lock()
 			running--
 			mu.Unlock()
 			ended.Notify()
 		})
 	}
+	start := func(name string, index, client int, life func(index int, process int32, until time.Duration)) {
+		process := a.process(client)
+		run(fmt.Sprintf("%s-%d", name, index), func() { life(index, process, until) })
+	}
 	for i := range a.Writers {
-		start("producer", i, i, a.runProducer)
+		if i < a.Writers-a.ForeignWriters {
+			start("producer", i, i, a.runProducer)
+		} else {
+			seat := a.seat("producer", i, i)
+			run(seat.Name, func() { a.Foreign.Produce(seat, until) })
+		}
 	}
 	for i := range a.Readers {
-		start("consumer", i, a.Writers+i, a.runConsumer)
+		if i < a.Readers-a.ForeignReaders {
+			start("consumer", i, a.Writers+i, a.runConsumer)
+		} else {
+			seat := a.seat("consumer", i, a.Writers+i)
+			run(seat.Name, func() { a.Foreign.Consume(seat, until) })
+		}
 	}
 	ended.Until(func() bool {
 		mu.Lock()

@@ -1,0 +1,32 @@
+package history
+
+// The clients that a run's load may come from, as Run.Client names them; "" is ClientRaw.
+const (
+	ClientRaw   = "raw"   // the workloads' own: sends each value once, and never again
+	ClientFranz = "franz" // franz-go, as its users run it: sends a value again until it is acknowledged or too old
+	ClientBoth  = "both"  // half of the producers and half of the consumers each
+)
+
+// Franz is how many of a run's producers and consumers are franz-go's: the last of each.
+func (r *Run) Franz() (producers, consumers int) {
+	switch r.Client {
+	case ClientFranz:
+		return r.Writers, r.Readers
+	case ClientBoth:
+		return r.Writers / 2, r.Readers / 2
+	}
+	return 0, 0
+}
+
+// Retries reports whether the producer that a process belongs to may have sent a value more than once. A client goes on under process
+// numbers that are apart by the count of all clients (see Op): producers, consumers, the one that settles and the one that reads at the
+// end.
+func (r *Run) Retries(process int32) bool {
+	producers, _ := r.Franz()
+	clients := r.Writers + r.Readers + 2
+	if producers <= 0 || process < 0 || clients <= 0 {
+		return false
+	}
+	client := int(process) % clients
+	return client >= r.Writers-producers && client < r.Writers
+}
