@@ -9,8 +9,8 @@ import (
 	"tidemark/world"
 )
 
-// Budget is the fault budget of a run. Of every partition, fewer than min.insync.replicas replicas are unclean at once (killed or powered
-// off and not back in the ISR), or none of those lost unsynced data. Inside it everything holds that checker.ContractOf derives from the
+// Budget is the fault budget of a run. Of every partition, fewer than min.insync.replicas replicas are unclean at once (killed, wiped or
+// powered off and not back in the ISR), or none of those lost data. Inside it everything holds that checker.ContractOf derives from the
 // configuration; a run that goes beyond it is promised nothing.
 type Budget struct {
 	MinISR  int
@@ -18,7 +18,12 @@ type Budget struct {
 	Ignored bool // the run was told to go beyond
 }
 
-// Unclean is the set of replicas that were killed or powered off and are not yet back in the ISR. The zero value is empty.
+// crashes reports whether a kind of fault makes replicas unclean, and loses whether it may take data from them: all of it, or what was
+// not synced, which is all that counts, as acknowledged data need not be synced.
+func crashes(kind world.Ability) bool { return kind == world.CanKill || loses(kind) }
+func loses(kind world.Ability) bool   { return kind == world.CanPowerFail || kind == world.CanWipe }
+
+// Unclean is the set of replicas that were killed, wiped or powered off and are not yet back in the ISR. The zero value is empty.
 type Unclean struct {
 	marks map[replica]mark
 }
@@ -31,7 +36,7 @@ type replica struct {
 // mark is what is known of one unclean replica. The committed ISR may name a replica for as long as its old session lasts,
 // so its name there proves nothing until the controller is seen to have dealt with the new incarnation.
 type mark struct {
-	lost  bool          // unsynced data may be gone
+	lost  bool          // data may be gone
 	down  bool          // not started again
 	since time.Duration // of the start
 	epoch history.Epoch // the partition's leader epoch, as far as it was seen while it was down
@@ -45,13 +50,13 @@ const registeredWithin = 15 * time.Second
 // Empty reports whether every replica is clean.
 func (u *Unclean) Empty() bool { return len(u.marks) == 0 }
 
-// Has reports whether broker b's replica of p is unclean, and whether it may have lost unsynced data.
+// Has reports whether broker b's replica of p is unclean, and whether it may have lost data.
 func (u *Unclean) Has(p history.Partition, b history.BrokerID) (unclean, lost bool) {
 	m, ok := u.marks[replica{p, b}]
 	return ok, m.lost
 }
 
-// Down makes every replica of b unclean; lost says that unsynced data may be gone. What a replica lost before it was clean
+// Down makes every replica of b unclean; lost says that data may be gone. What a replica lost before it was clean
 // again stays lost.
 func (u *Unclean) Down(s history.ClusterState, b history.BrokerID, lost bool) {
 	for i := range s.Partitions {
@@ -127,7 +132,7 @@ func reaches(p *history.PartitionState, r *history.ReplicaState) bool {
 	return slices.ContainsFunc(p.Replicas, func(l history.ReplicaState) bool { return l.Broker == p.Leader && r.LEO >= l.HW })
 }
 
-// losing reports whether a replica that may have lost unsynced data is not clean yet.
+// losing reports whether a replica that may have lost data is not clean yet.
 func (u *Unclean) losing() bool {
 	for _, m := range u.marks {
 		if m.lost {
@@ -145,14 +150,14 @@ type Strike struct {
 	Calm    time.Duration // since the last such fault ended
 }
 
-// calmBefore is how long the cluster is left alone before a power failure in classic mode: a leader's request to shrink the ISR,
+// calmBefore is how long the cluster is left alone before a power failure or a wipe in classic mode: a leader's request to shrink the ISR,
 // sent while a fault was in force, has by then been dealt with or timed out (controller.socket.timeout.ms).
 const calmBefore = 2 * time.Second
 
 // Refuse says why a fault must not begin, given the latest observation and what is unclean by then; "" if it may.
 //
-// A kill or power failure is inside the budget if afterwards, of every partition, fewer than min.insync.replicas replicas are
-// unclean, or none of those lost unsynced data.
+// A kill, wipe or power failure is inside the budget if afterwards, of every partition, fewer than min.insync.replicas replicas are
+// unclean, or none of those lost data.
 //
 // In classic mode the ISR alone says who may lead, and its last member stays in it whatever becomes of it. Any fault that takes
 // the clean members out of the ISR while it still names one that lost data therefore hands the partition to the latter. So there
@@ -162,7 +167,7 @@ func (b Budget) Refuse(s history.ClusterState, u *Unclean, f Strike) string {
 	if b.Ignored {
 		return ""
 	}
-	if f.Kind == world.CanKill || f.Kind == world.CanPowerFail {
+	if crashes(f.Kind) {
 		for i := range s.Partitions {
 			if why := b.refuse(&s.Partitions[i], u, f); why != "" {
 				return why
@@ -179,7 +184,7 @@ func (b Budget) Refuse(s history.ClusterState, u *Unclean, f Strike) string {
 }
 
 func (b Budget) refuse(p *history.PartitionState, u *Unclean, f Strike) string {
-	var dirty, gone []history.BrokerID // unclean afterwards; without unsynced data among them
+	var dirty, gone []history.BrokerID // unclean afterwards; among them those that may lack data
 	var hit bool
 	for _, r := range p.Replicas {
 		unclean, lost := u.Has(p.Partition, r.Broker)
@@ -188,23 +193,23 @@ func (b Budget) refuse(p *history.PartitionState, u *Unclean, f Strike) string {
 		if unclean || target {
 			dirty = append(dirty, r.Broker)
 		}
-		if lost || target && f.Kind == world.CanPowerFail {
+		if lost || target && loses(f.Kind) {
 			gone = append(gone, r.Broker)
 		}
 	}
 	if hit && len(dirty) >= b.MinISR && len(gone) > 0 {
-		return fmt.Sprintf("outside the fault budget: of %v, brokers %s would be unclean and %s without unsynced data; expected fewer than min.insync.replicas=%d unclean, or no data lost",
+		return fmt.Sprintf("outside the fault budget: of %v, brokers %s would be unclean and %s may lack data; expected fewer than min.insync.replicas=%d unclean, or no data lost",
 			p.Partition, brokers(dirty), brokers(gone), b.MinISR)
 	}
 	return ""
 }
 
-// alone says what keeps a fault from being, or from leaving, the only one around a loss of unsynced data; "" if nothing does.
+// alone says what keeps a fault from being, or from leaving, the only one around a loss of data; "" if nothing does.
 func (f Strike) alone(s history.ClusterState, u *Unclean) string {
 	if u.losing() {
 		return "the last one's victim is not clean yet"
 	}
-	if f.Kind != world.CanPowerFail {
+	if !loses(f.Kind) {
 		return ""
 	}
 	switch {

@@ -17,7 +17,8 @@ import (
 // TestBudget plays what happens to the replicas of one partition and asks what is inside the budget. Every line of a scenario
 // advances time by a second:
 //
-//	kill 1 | powerfail 1 | stop 1 | start 1   what happened to a broker
+//	kill 1 | powerfail 1 | wipe 1 | stop 1 | start 1
+//	                                          what happened to a broker
 //	see isr=12 [leader=1] [epoch=3] [up=123] [short=3]
 //	                                          an observation (brokers 1, 2, 3; defaults: leader the first, epoch 1, all up);
 //	                                          the logs of the short ones end below the leader's high watermark
@@ -37,8 +38,8 @@ func TestBudget(t *testing.T) {
 				now += time.Second
 				words := strings.Fields(line)
 				switch words[0] {
-				case "kill", "powerfail":
-					u.Down(s, oneBroker(words[1]), words[0] == "powerfail")
+				case "kill", "powerfail", "wipe":
+					u.Down(s, oneBroker(words[1]), words[0] != "kill")
 				case "stop":
 					u.Stopped(s, oneBroker(words[1]))
 				case "start":
@@ -149,9 +150,9 @@ func TestBudgetKeepsItsWord(t *testing.T) {
 		}
 		for now := time.Second; now < registeredWithin; now += time.Second {
 			id := history.BrokerID(rapid.IntRange(1, 3).Draw(t, "broker"))
-			switch what := rapid.SampledFrom([]string{"kill", "powerfail", "start", "leave", "join"}).Draw(t, "what"); {
-			case (what == "kill" || what == "powerfail") && !down[id]:
-				loses := what == "powerfail"
+			switch what := rapid.SampledFrom([]string{"kill", "powerfail", "wipe", "start", "leave", "join"}).Draw(t, "what"); {
+			case (what == "kill" || what == "powerfail" || what == "wipe") && !down[id]:
+				loses := what != "kill"
 				if b.Refuse(state(), &u, Strike{Kind: world.Ability(what), Targets: []history.BrokerID{id}, Calm: time.Minute}) != "" {
 					continue
 				}

@@ -4,137 +4,96 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"tidemark/history"
 	"tidemark/world"
 )
 
-// cut is a network partition: a set of links that nothing passes. Faults may cut the same link; it opens when the last one heals.
+// cut is a network partition: a set of links that nothing passes, whole or at one port. Faults may cut the same; it opens when the last
+// one heals.
 type cut struct {
 	*life
-	links []link
-	done  []link // those that this fault holds cut
+	gaps []gap
+	done []gap // those that this fault holds cut
 }
 
 func (c *cut) ready() string {
-	if !slices.ContainsFunc(c.links, c.ends) {
-		return "no link of the partition has both ends up: " + text(c.links)
+	if len(c.meaningful(c.gaps)) == 0 {
+		return "no link of the partition has both ends up: " + text(c.gaps)
 	}
 	return ""
 }
 
 func (c *cut) claim(history.ClusterState) string { return "" }
 
-// meaningful keeps the links whose ends are both up.
-func (c *cut) meaningful(links []link) []link {
-	return slices.DeleteFunc(slices.Clone(links), func(l link) bool { return !c.ends(l) })
-}
-
-// ends reports whether both ends of a link are up, so that a probe over it means something.
-func (c *cut) ends(l link) bool { return c.alive(l.from) && c.alive(l.to) }
-
 func (c *cut) apply() (string, error) {
 	c.run.links.lock()
 	defer c.run.links.unlock()
-	for _, l := range c.links {
+	for _, g := range c.gaps {
 		first := false
-		c.locked(func() { first = c.cuts[l] == 0 })
+		c.locked(func() { first = c.cuts[g] == 0 })
 		if first {
-			if err := c.Cluster.Cut(l.from, l.to, world.AnyPort); err != nil {
-				return "", fmt.Errorf("cut %v: %w", l, err)
+			if err := c.Cluster.Cut(g.from, g.to, g.at); err != nil {
+				return "", fmt.Errorf("cut %v: %w", g, err)
 			}
 		}
-		c.locked(func() { c.cuts[l]++ })
-		c.done = append(c.done, l)
+		c.locked(func() { c.cuts[g]++ })
+		c.done = append(c.done, g)
 	}
 	return "cut " + text(c.done), nil
 }
 
 // probe sends across the cut, where nothing may arrive, and between brokers that no fault parts, where it must: a network that
-// is down altogether is no partition.
+// is down altogether is no partition. What is cut at one port alone must pass at the other.
 func (c *cut) probe() (string, error) {
 	across := c.meaningful(c.done)
-	open := c.open(c.every())
+	open := c.passable(c.others())
 	arrived := c.probeLinks(slices.Concat(across, open), c.probeTime(c.line.For))
-	for i, l := range across {
+	for i, g := range across {
 		if arrived[i] {
-			return "", fmt.Errorf("link %v still passes", l)
+			return "", fmt.Errorf("link %v still passes", g)
 		}
 	}
-	if across = c.meaningful(across); len(across) == 0 {
+	if len(c.meaningful(across)) == 0 {
 		return "", fmt.Errorf("%w: no link of the partition has both ends up", errHidden)
 	}
-	still := c.open(open)
-	for i, l := range open {
-		if !arrived[len(across)+i] && slices.Contains(still, l) {
-			return "", fmt.Errorf("link %v, which is not cut, does not pass", l)
+	still := c.passable(open)
+	for i, g := range open {
+		if !arrived[len(across)+i] && slices.Contains(still, g) {
+			return "", fmt.Errorf("link %v, which is not cut, does not pass", g)
 		}
+	}
+	if c.line.Fault.Port != world.AnyPort {
+		return fmt.Sprintf("nothing passes %s; %d other ports of links pass", text(across), len(still)), nil
 	}
 	return fmt.Sprintf("nothing passes %s; %d other links pass", text(across), len(still)), nil
 }
 
-// every lists all links of the cluster.
-func (x *run) every() []link {
-	var all []link
-	for _, a := range x.brokers {
-		for _, b := range x.brokers {
-			if a != b {
-				all = append(all, link{a, b})
-			}
-		}
+// others lists what might pass beside the cut.
+func (c *cut) others() []gap {
+	if c.line.Fault.Port == world.AnyPort {
+		return at(world.AnyPort, c.every())
 	}
-	return all
-}
-
-// open keeps the links that nobody cuts and whose ends are both up.
-func (c *cut) open(links []link) []link {
-	var open []link
-	for _, l := range links {
-		isCut := false
-		c.locked(func() { isCut = c.cuts[l] > 0 })
-		if !isCut && c.ends(l) {
-			open = append(open, l)
-		}
-	}
-	return open
-}
-
-// probeLinks probes all links at once: true where a message arrived.
-func (x *run) probeLinks(links []link, timeout time.Duration) []bool {
-	arrived := make([]bool, len(links))
-	x.each("nemesis probe", len(links), func(i int) {
-		arrived[i] = x.Cluster.ProbeLink(links[i].from, links[i].to, world.AnyPort, timeout)
-	})
-	return arrived
-}
-
-// pass reports the first link over which nothing arrives.
-func (x *run) pass(links []link, timeout time.Duration) error {
-	if i := slices.Index(x.probeLinks(links, timeout), false); i >= 0 {
-		return fmt.Errorf("nothing passes from broker %d to broker %d", links[i].from, links[i].to)
-	}
-	return nil
+	return slices.Concat(at(world.BrokerPort, c.every()), at(world.ControllerPort, c.every()))
 }
 
 func (c *cut) undo() error {
 	c.run.links.lock()
 	defer c.run.links.unlock()
 	var errs []error
-	var left []link
-	for _, l := range c.done {
+	var left []gap
+	for _, g := range c.done {
 		last := false
-		c.locked(func() { last = c.cuts[l] == 1 })
+		c.locked(func() { last = c.cuts[g] == 1 })
 		if last {
-			if err := c.Cluster.Heal(l.from, l.to, world.AnyPort); err != nil {
-				errs, left = append(errs, fmt.Errorf("heal %v: %w", l, err)), append(left, l)
+			if err := c.Cluster.Heal(g.from, g.to, g.at); err != nil {
+				errs, left = append(errs, fmt.Errorf("heal %v: %w", g, err)), append(left, g)
 				continue
 			}
 		}
 		c.locked(func() {
-			if c.cuts[l]--; c.cuts[l] == 0 {
-				delete(c.cuts, l)
+			if c.cuts[g]--; c.cuts[g] == 0 {
+				delete(c.cuts, g)
 			}
 		})
 	}
@@ -143,27 +102,6 @@ func (c *cut) undo() error {
 }
 
 // verify probes the links that no other fault still cuts and whose ends are up; the end of the run probes all.
-func (c *cut) verify() (string, error) {
-	open := c.open(c.links)
-	arrived := c.probeLinks(open, c.probeTime(0))
-	still := c.open(open)
-	for i, l := range open {
-		if !arrived[i] && slices.Contains(still, l) {
-			return "", fmt.Errorf("link %v does not pass", l)
-		}
-	}
-	if left := len(c.links) - len(still); left > 0 {
-		return fmt.Sprintf("%d links pass, %d are cut or down by other faults", len(still), left), nil
-	}
-	return fmt.Sprintf("%d links pass", len(still)), nil
-}
+func (c *cut) verify() (string, error) { return c.reopened(c.gaps) }
 
 func (c *cut) release() {}
-
-func text(links []link) string {
-	words := make([]string, len(links))
-	for i, l := range links {
-		words[i] = l.String()
-	}
-	return strings.Join(words, " ")
-}

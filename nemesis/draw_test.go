@@ -67,6 +67,16 @@ func drawTarget(roles ...Role) *rapid.Generator[Target] {
 	})
 }
 
+func drawSides(t *rapid.T, f *Fault, several *rapid.Generator[[]Target]) {
+	f.Targets, f.Others = several.Draw(t, "left"), several.Draw(t, "right")
+	switch rapid.IntRange(0, 2).Draw(t, "rest") {
+	case 1:
+		f.Targets = []Target{{Role: Rest}}
+	case 2:
+		f.Others = []Target{{Role: Rest}}
+	}
+}
+
 func drawFault(t *rapid.T) Fault {
 	single := drawTarget(Number, Leader, Follower, Controller, Random)
 	several := rapid.SliceOfN(drawTarget(Number, Leader, Follower, ISR, OSR, Controller, Random), 1, 4)
@@ -79,14 +89,15 @@ func drawFault(t *rapid.T) Fault {
 		case Bridge:
 			f.Targets = []Target{single.Draw(t, "bridge")}
 		default:
-			f.Targets, f.Others = several.Draw(t, "left"), several.Draw(t, "right")
-			switch rapid.IntRange(0, 2).Draw(t, "rest") {
-			case 1:
-				f.Targets = []Target{{Role: Rest}}
-			case 2:
-				f.Others = []Target{{Role: Rest}}
-			}
+			drawSides(t, &f, several)
 		}
+		if f.Others != nil {
+			f.Port = rapid.SampledFrom([]world.Port{world.AnyPort, world.ControllerPort, world.BrokerPort}).Draw(t, "port")
+		}
+	case world.CanLoss:
+		f.Shape = Shape(rapid.IntRange(0, int(OneWay)).Draw(t, "shape"))
+		drawSides(t, &f, several)
+		f.Share = rapid.Float64Range(shareMin, shareMax).Draw(t, "share")
 	case world.CanElect:
 		f.Targets, f.Partition = []Target{single.Draw(t, "who")}, drawPartition(t)
 	case world.CanClock:

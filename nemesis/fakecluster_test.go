@@ -19,7 +19,9 @@ type fakeCluster struct {
 	at    time.Duration // how far it has moved
 	node  map[history.BrokerID]*fakeNode
 	ids   []history.BrokerID
-	cuts  map[link]bool
+	cuts  map[gap]bool
+	loss  map[link]float64
+	lost  map[link]float64
 	parts []*fakePartition
 
 	broken map[string]bool // calls that return an error, by name, such as "Kill"
@@ -39,6 +41,7 @@ type fakeNode struct {
 	boots   int
 	reborn  bool // restarted, the controller does not know it yet
 	serving time.Duration
+	data    bool
 }
 
 type fakePartition struct {
@@ -58,11 +61,11 @@ const (
 )
 
 func newFakeCluster(env world.Env, brokers int, parts ...history.Partition) *fakeCluster {
-	c := &fakeCluster{env: env, node: make(map[history.BrokerID]*fakeNode), cuts: make(map[link]bool), broken: make(map[string]bool), deaf: make(map[string]bool)}
+	c := &fakeCluster{env: env, node: make(map[history.BrokerID]*fakeNode), cuts: make(map[gap]bool), loss: make(map[link]float64), lost: make(map[link]float64), broken: make(map[string]bool), deaf: make(map[string]bool)}
 	for i := range brokers {
 		b := history.BrokerID(i + 1)
 		c.ids = append(c.ids, b)
-		c.node[b] = &fakeNode{state: world.ProcessRunning, rate: 1}
+		c.node[b] = &fakeNode{state: world.ProcessRunning, rate: 1, data: true}
 	}
 	for i, p := range parts {
 		var rs []history.BrokerID
@@ -76,15 +79,26 @@ func newFakeCluster(env world.Env, brokers int, parts ...history.Partition) *fak
 
 func (c *fakeCluster) runs(b history.BrokerID) bool { return c.node[b].state == world.ProcessRunning }
 
-func (c *fakeCluster) linked(a, b history.BrokerID) bool {
-	return a == b || c.runs(a) && c.runs(b) && !c.cuts[link{a, b}] && !c.cuts[link{b, a}]
+// linked reports whether requests and answers go back and forth at a port; a link that loses much is as good as cut.
+func (c *fakeCluster) linked(a, b history.BrokerID, at world.Port) bool {
+	if a == b {
+		return true
+	}
+	for _, l := range []link{{a, b}, {b, a}} {
+		if c.closed(gap{l, at}) || c.loss[l] >= shareTelling {
+			return false
+		}
+	}
+	return c.runs(a) && c.runs(b)
 }
+
+func (c *fakeCluster) closed(g gap) bool { return c.cuts[g] || c.cuts[gap{g.link, world.AnyPort}] }
 
 func (c *fakeCluster) controller() history.BrokerID {
 	for _, a := range c.ids {
 		n := 0
 		for _, b := range c.ids {
-			if c.runs(a) && c.linked(a, b) && c.runs(b) {
+			if c.runs(a) && c.linked(a, b, world.ControllerPort) && c.runs(b) {
 				n++
 			}
 		}
@@ -106,7 +120,7 @@ func (c *fakeCluster) step() {
 	q := c.controller()
 	for _, b := range c.ids {
 		n := c.node[b]
-		heard := q != history.NoBroker && c.runs(b) && c.linked(q, b)
+		heard := q != history.NoBroker && c.runs(b) && c.linked(q, b, world.ControllerPort)
 		slow := n.rate < 0.5*500/3000*2 // its heartbeats come less often than the session lasts
 		fast := q != history.NoBroker && c.node[q].rate > 6
 		n.absent += fakeStep
@@ -128,7 +142,7 @@ func (c *fakeCluster) step() {
 	p := c.parts[0]
 	synced := p.leader != history.NoBroker && c.runs(p.leader) && len(p.isr) >= fakeMinISR
 	for _, b := range p.isr {
-		synced = synced && c.linked(b, p.leader) && c.runs(b)
+		synced = synced && c.linked(b, p.leader, world.BrokerPort) && c.runs(b)
 	}
 	if synced {
 		c.up += fakeStep
@@ -139,7 +153,7 @@ func (c *fakeCluster) partition(p *fakePartition) {
 	for _, b := range p.replicas {
 		n := c.node[b]
 		fenced := n.absent >= fakeSession || n.reborn && n.absent == 0
-		follows := p.leader != history.NoBroker && c.runs(b) && c.linked(b, p.leader)
+		follows := p.leader != history.NoBroker && c.runs(b) && c.linked(b, p.leader, world.BrokerPort)
 		n.behind, n.caught = n.behind+fakeStep, n.caught+fakeStep
 		if follows {
 			n.behind = 0
@@ -184,7 +198,10 @@ func (c *fakeCluster) call(name string) (ok bool, err error) {
 
 func (c *fakeCluster) Brokers() []history.BrokerID { return slices.Clone(c.ids) }
 
-var everything = []world.Ability{world.CanPartition, world.CanKill, world.CanPause, world.CanPowerFail, world.CanStop, world.CanElect, world.CanClock}
+var everything = []world.Ability{
+	world.CanPartition, world.CanKill, world.CanPause, world.CanPowerFail, world.CanStop, world.CanElect, world.CanClock,
+	world.CanFreeze, world.CanWipe, world.CanLoss,
+}
 
 func (c *fakeCluster) Abilities() []world.Ability { return everything }
 
@@ -192,24 +209,51 @@ func (c *fakeCluster) Dial(string, history.BrokerID, time.Duration) (world.Conn,
 	return nil, world.ErrRefused
 }
 
-func (c *fakeCluster) Cut(from, to history.BrokerID, _ world.Port) error {
-	return c.setCut("Cut", from, to, true)
+func (c *fakeCluster) Cut(from, to history.BrokerID, at world.Port) error {
+	return c.setCut("Cut", gap{link{from, to}, at}, true)
 }
-func (c *fakeCluster) Heal(from, to history.BrokerID, _ world.Port) error {
-	return c.setCut("Heal", from, to, false)
+func (c *fakeCluster) Heal(from, to history.BrokerID, at world.Port) error {
+	return c.setCut("Heal", gap{link{from, to}, at}, false)
 }
 
-func (c *fakeCluster) setCut(name string, from, to history.BrokerID, on bool) error {
+func (c *fakeCluster) setCut(name string, g gap, on bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ok, err := c.call(name)
-	if ok && c.cuts[link{from, to}] == on {
-		return fmt.Errorf("%s %d->%d: it is so already", name, from, to)
+	if ok && c.cuts[g] == on {
+		return fmt.Errorf("%s %v: it is so already", name, g)
 	}
 	if ok {
-		c.cuts[link{from, to}] = on
+		c.cuts[g] = on
 	}
 	return err
+}
+
+func (c *fakeCluster) Lose(from, to history.BrokerID, share float64) error {
+	return c.setLoss("Lose", link{from, to}, share)
+}
+func (c *fakeCluster) EndLoss(from, to history.BrokerID) error {
+	return c.setLoss("EndLoss", link{from, to}, 0)
+}
+
+func (c *fakeCluster) setLoss(name string, l link, share float64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ok, err := c.call(name)
+	if ok && (c.loss[l] > 0) == (share > 0) {
+		return fmt.Errorf("%s %v: it is so already", name, l)
+	}
+	if ok {
+		c.loss[l] = share
+	}
+	return err
+}
+
+func (c *fakeCluster) Lost(from, to history.BrokerID) (int64, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, err := c.call("Lost")
+	return int64(c.lost[link{from, to}]), err
 }
 
 func (c *fakeCluster) become(name string, b history.BrokerID, from []world.ProcessState, to world.ProcessState) error {
@@ -232,6 +276,14 @@ func (c *fakeCluster) Kill(b history.BrokerID) error {
 func (c *fakeCluster) PowerFail(b history.BrokerID) (string, error) {
 	err := c.become("PowerFail", b, []world.ProcessState{world.ProcessRunning, world.ProcessPaused}, world.ProcessGone)
 	return "lost 3 of 8 unsynced pages", err
+}
+
+func (c *fakeCluster) Wipe(b history.BrokerID) (string, error) {
+	err := c.become("Wipe", b, []world.ProcessState{world.ProcessRunning, world.ProcessPaused}, world.ProcessGone)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.node[b].data = c.broken["Remove"]
+	return "removed 9 files of 4096 bytes", err
 }
 
 func (c *fakeCluster) Stop(b history.BrokerID, timeout time.Duration) error {
@@ -260,6 +312,7 @@ func (c *fakeCluster) Start(b history.BrokerID) error {
 		defer c.mu.Unlock()
 		c.node[b].boots++
 		c.node[b].reborn = true
+		c.node[b].data = true
 		c.node[b].serving = c.env.Now() + 200*time.Millisecond
 	}
 	return err
@@ -271,6 +324,14 @@ func (c *fakeCluster) Pause(b history.BrokerID) error {
 
 func (c *fakeCluster) Resume(b history.BrokerID) error {
 	return c.become("Resume", b, []world.ProcessState{world.ProcessPaused}, world.ProcessRunning)
+}
+
+func (c *fakeCluster) Freeze(b history.BrokerID) error {
+	return c.become("Freeze", b, []world.ProcessState{world.ProcessRunning}, world.ProcessFrozen)
+}
+
+func (c *fakeCluster) Thaw(b history.BrokerID) error {
+	return c.become("Thaw", b, []world.ProcessState{world.ProcessFrozen}, world.ProcessRunning)
 }
 
 func (c *fakeCluster) SetClock(b history.BrokerID, rate float64) error {
@@ -302,10 +363,15 @@ func (c *fakeCluster) Elect(p history.Partition, b history.BrokerID, _ time.Dura
 	return err
 }
 
-func (c *fakeCluster) ProbeLink(from, to history.BrokerID, _ world.Port, timeout time.Duration) bool {
+// ProbeLink sends ten packets, of which one at least arrives.
+func (c *fakeCluster) ProbeLink(from, to history.BrokerID, at world.Port, timeout time.Duration) bool {
 	c.mu.Lock()
 	c.move()
-	passes := c.runs(from) && c.runs(to) && !c.cuts[link{from, to}]
+	l := link{from, to}
+	passes := c.runs(from) && c.runs(to) && !c.closed(gap{l, at})
+	if passes {
+		c.lost[l] += 10 * c.loss[l]
+	}
 	c.mu.Unlock()
 	if !passes {
 		c.env.Sleep(timeout)
@@ -358,4 +424,11 @@ func (c *fakeCluster) Observe() history.ClusterState {
 	return s
 }
 
-func (c *fakeCluster) Dump(history.BrokerID) []history.Dump { return nil }
+func (c *fakeCluster) Dump(b history.BrokerID) []history.Dump {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.node[b].data {
+		return nil
+	}
+	return []history.Dump{{Broker: b, Partition: testParts[0], LEO: 7}}
+}

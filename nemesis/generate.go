@@ -67,13 +67,13 @@ func Generate(rnd *rand.Rand, s Space) Plan {
 }
 
 // useful lists the abilities that make sense here, in a fixed order: links need two ends, elections two replicas, and below two
-// in-sync replicas no budget allows to lose unsynced data.
+// in-sync replicas no budget allows to lose data.
 func (s Space) useful() []world.Ability {
 	can := slices.DeleteFunc(slices.Clone(s.Can), func(k world.Ability) bool {
 		return len(s.Brokers) == 0 ||
-			k == world.CanPartition && len(s.Brokers) < 2 ||
+			(k == world.CanPartition || k == world.CanLoss) && len(s.Brokers) < 2 ||
 			k == world.CanElect && s.Factor < 2 ||
-			k == world.CanPowerFail && s.MinISR < 2
+			loses(k) && s.MinISR < 2
 	})
 	slices.Sort(can)
 	return can
@@ -91,8 +91,8 @@ type drawer struct {
 	overlap float64 // how often a scene begins before the last one is over
 	logical float64 // how often a trigger is an event
 	lines   []drawn
-	whole   time.Duration // when those that were killed or lost power are back in the ISR, about
-	synced  time.Duration // when those that lost power are
+	whole   time.Duration // when those that crashed are back in the ISR, about
+	synced  time.Duration // when those that lost data are
 }
 
 // drawn is a line with the time for which it was meant, whatever its trigger.
@@ -194,23 +194,22 @@ func (d *drawer) on(t Trigger, at time.Duration, f Fault, length time.Duration) 
 	}
 	d.lines = append(d.lines, drawn{l, at})
 	over = at + length
-	switch f.Kind {
-	case world.CanPowerFail:
-		d.synced = max(d.synced, over+rejoin)
-		d.whole = max(d.whole, d.synced)
-	case world.CanKill:
+	if crashes(f.Kind) {
 		d.whole = max(d.whole, over+rejoin)
+	}
+	if loses(f.Kind) {
+		d.synced = max(d.synced, over+rejoin)
 	}
 	return over
 }
 
-// roomFor puts a kill or power failure off, most of the time, until the budget is likely to allow it: a loss of data and another
+// roomFor puts a crash off, most of the time, until the budget is likely to allow it: a loss of data and another
 // crash exclude each other until the first one's victims are back in the ISR.
 func (d *drawer) roomFor(kind world.Ability, at time.Duration) time.Duration {
 	switch {
-	case kind != world.CanPowerFail && kind != world.CanKill || d.chance(0.2):
+	case !crashes(kind) || d.chance(0.2):
 		return at
-	case kind == world.CanPowerFail:
+	case loses(kind):
 		return max(at, d.whole)
 	default:
 		return max(at, d.synced)
@@ -235,12 +234,14 @@ func (d *drawer) bites(l drawn) bool {
 	switch f.Kind {
 	case world.CanElect:
 		return f.Targets[0].Role == Follower && f.Targets[0].Partition == f.Partition
-	case world.CanKill, world.CanPowerFail, world.CanStop:
+	case world.CanKill, world.CanWipe, world.CanPowerFail, world.CanStop:
 		return replica
-	case world.CanPause:
+	case world.CanPause, world.CanFreeze:
 		return replica && l.For >= telling
 	case world.CanPartition:
 		return replica && l.For >= telling && f.Shape == Split
+	case world.CanLoss:
+		return replica && l.For >= 2*telling && f.Shape == Split && f.Share >= shareTelling
 	default:
 		return f.Targets[0].Role == Controller && l.For >= telling && f.Rate >= rateFast
 	}

@@ -63,7 +63,9 @@ func TestGeneratedSpread(t *testing.T) {
 	const seeds = 1000
 	var lengths []int
 	kinds, roles, triggers := make(map[world.Ability]int), make(map[Role]int), make(map[TriggerKind]int)
-	single, all := 0, 0
+	single, many := 0, 0
+	ports, shapes := make(map[world.Port]int), make(map[Shape]int)
+	var shares []float64
 	for seed := range uint64(seeds) {
 		p := Generate(world.Stream(seed, "plan", 0), testSpace(3, time.Minute))
 		lengths = append(lengths, len(p.Lines))
@@ -74,13 +76,20 @@ func TestGeneratedSpread(t *testing.T) {
 		if len(needs) == 1 {
 			single++
 		}
-		if len(needs) == len(everything) {
-			all++
+		if len(needs) >= len(everything)-3 {
+			many++
 		}
 		seen := make(map[Role]bool)
 		came := make(map[TriggerKind]bool)
 		for _, l := range p.Lines {
 			came[l.Trigger.Kind] = true
+			switch l.Fault.Kind {
+			case world.CanPartition:
+				ports[l.Fault.Port]++
+			case world.CanLoss:
+				shapes[l.Fault.Shape]++
+				shares = append(shares, l.Fault.Share)
+			}
 			for _, tg := range l.Fault.Targets {
 				seen[tg.Role] = true
 			}
@@ -93,15 +102,25 @@ func TestGeneratedSpread(t *testing.T) {
 		}
 	}
 	slices.Sort(lengths)
-	t.Logf("lines: %d to %d, median %d, a tenth above %d; one kind only: %d, all: %d", lengths[0], lengths[seeds-1], lengths[seeds/2], lengths[seeds*9/10], single, all)
+	t.Logf("lines: %d to %d, median %d, a tenth above %d; one kind only: %d, nearly all: %d", lengths[0], lengths[seeds-1], lengths[seeds/2], lengths[seeds*9/10], single, many)
 	t.Logf("plans with kind: %v; role (by number, leader, ...): %v; trigger: %v", kinds, roles, triggers)
 	for _, k := range everything {
 		if kinds[k] < 250 || kinds[k] > 800 {
 			t.Errorf("%d of %d plans have %s, expected 250 to 800", kinds[k], seeds, k)
 		}
 	}
-	if single < 100 || all < 10 {
-		t.Errorf("%d plans of one kind, %d of all: expected 100 and 10 at least", single, all)
+	if single < 100 || many < 10 {
+		t.Errorf("%d plans of one kind, %d of nearly all: expected 100 and 10 at least", single, many)
+	}
+	t.Logf("partitions by port %v, losses by shape %v", ports, shapes)
+	for _, port := range []world.Port{world.BrokerPort, world.ControllerPort} {
+		if n := ports[port]; n*20 < ports[world.AnyPort] || n > ports[world.AnyPort] {
+			t.Errorf("%d partitions at port %s and %d at all of them, expected a share", n, port, ports[world.AnyPort])
+		}
+	}
+	slices.Sort(shares)
+	if low, high := shares[0], shares[len(shares)-1]; low < 0.05 || low > 0.06 || high < 0.58 || high > 0.6 || shapes[Split] < shapes[OneWay] || shapes[OneWay] == 0 {
+		t.Errorf("shares of loss from %v to %v, shapes %v; expected 0.05 to 0.6, most of them both ways", low, high, shapes)
 	}
 	for _, k := range []TriggerKind{AfterAcks, AfterElections, WhenISR} {
 		if triggers[k] < 50 {

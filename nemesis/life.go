@@ -96,7 +96,7 @@ func (f *life) begin(a action, s history.ClusterState) (why string) {
 	}
 	kind := f.line.Fault.Kind
 	f.locked(func() {
-		if p := unknown(f.Parts, s); (kind == world.CanKill || kind == world.CanPowerFail) && p != "" && !f.Budget.Ignored {
+		if p := unknown(f.Parts, s); crashes(kind) && p != "" && !f.Budget.Ignored {
 			why = "the fault budget is unknown: " + p + " was never observed"
 		}
 		if why == "" {
@@ -121,14 +121,16 @@ func (f *life) prepare() (v view, a action, err error) {
 	v = f.observe()
 	sc := &scene{brokers: f.brokers, state: v.known, held: v.held, rnd: f.rnd}
 	var links []link
-	if f.line.Fault.Kind == world.CanPartition {
+	if f.line.Fault.Kind == world.CanPartition || f.line.Fault.Kind == world.CanLoss {
 		f.event.Targets, links, err = sc.cut(f.line.Fault)
 	} else {
 		f.event.Targets, err = sc.targets(f.line.Fault)
 	}
 	switch f.line.Fault.Kind {
 	case world.CanPartition:
-		a = &cut{life: f, links: links}
+		a = &cut{life: f, gaps: at(f.line.Fault.Port, links)}
+	case world.CanLoss:
+		a = &loss{life: f, links: links}
 	case world.CanElect:
 		a = &election{life: f}
 	case world.CanClock:

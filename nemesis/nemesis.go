@@ -3,5 +3,6 @@
 //
 // plan.go and parse.go are the language, check.go what a world must have for a plan, generate.go and scenes.go the generator, budget.go
 // what may be unclean at once. run.go carries a plan out: trigger.go waits, resolve.go turns roles into brokers, life.go leads
-// one fault through its phases, and cut.go, process.go, clock.go and elect.go do, probe and undo each kind.
+// one fault through its phases, and cut.go, loss.go, process.go, clock.go and elect.go do, probe and undo each kind; links.go knows which
+// links must pass.
 package nemesis

@@ -87,6 +87,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("at 2s partition leader(orders/0) | rest for 5s\nwhen isr(orders/0) = 1 powerfail leader(orders/0)")
 	f.Add("after 3 acks on orders/0 clock 1, broker 2 at 1.05 # x\nat 0s partition rest->1,2\nat 1m partition bridge random")
 	f.Add("when leader(a/1)=none elect follower(a/1) on a/1\nafter 2 elections stop osr(a/1)")
+	f.Add("at 1s partition 1|rest on port controller for 2s\nat 2s loss 1 -> 2,3 at 0.05\nat 3s wipe random for 1s\nat 4s freeze controller")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := Parse(text)
 		if err != nil {

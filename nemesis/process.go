@@ -10,13 +10,11 @@ import (
 	"tidemark/world"
 )
 
-// outage takes brokers' processes away: kill, power failure, controlled stop, pause.
+// outage takes brokers' processes away: kill, wipe, power failure, controlled stop, pause, freeze.
 type outage struct {
 	*life
 	done []history.BrokerID // those that were reached
 }
-
-func (o *outage) is(kind world.Ability) bool { return o.line.Fault.Kind == kind }
 
 // claim refuses brokers that are down already. A replica counts as unclean from here on, so that two faults at once cannot both
 // be allowed. The lock is held.
@@ -24,9 +22,9 @@ func (o *outage) claim(s history.ClusterState) string {
 	if taken := claim(o.process, o.event.Fault, o.event.Targets); len(taken) > 0 {
 		return fmt.Sprintf("brokers %s are down by another fault", brokers(taken))
 	}
-	if lost := o.is(world.CanPowerFail); lost || o.is(world.CanKill) {
+	if kind := o.line.Fault.Kind; crashes(kind) {
 		for _, b := range o.event.Targets {
-			o.unclean.Down(s, b, lost)
+			o.unclean.Down(s, b, loses(kind))
 		}
 	}
 	return ""
@@ -72,6 +70,10 @@ func (o *outage) hit(b history.BrokerID) (detail string, err error) {
 	switch o.line.Fault.Kind {
 	case world.CanPause:
 		return "", o.Cluster.Pause(b)
+	case world.CanFreeze:
+		return "", o.Cluster.Freeze(b)
+	case world.CanWipe:
+		return o.Cluster.Wipe(b)
 	case world.CanPowerFail:
 		return o.Cluster.PowerFail(b)
 	case world.CanStop:
@@ -108,15 +110,31 @@ func (o *outage) stop(b history.BrokerID) (detail string, err error) {
 
 func (o *outage) probe() (string, error) {
 	want := world.ProcessGone
-	if o.is(world.CanPause) {
+	switch o.line.Fault.Kind {
+	case world.CanPause:
 		want = world.ProcessPaused
+	case world.CanFreeze:
+		want = world.ProcessFrozen
 	}
 	for _, b := range o.done {
 		if state := o.Cluster.ProbeProcess(b); state != want {
 			return "", fmt.Errorf("broker %d is %s, expected %s", b, state, want)
 		}
 	}
+	if o.line.Fault.Kind == world.CanWipe {
+		return o.empty()
+	}
 	return fmt.Sprintf("brokers %s %s", brokers(o.done), want), nil
+}
+
+// empty looks into the files of wiped brokers, where no replica may be left.
+func (o *outage) empty() (string, error) {
+	for _, b := range o.done {
+		for _, d := range o.Cluster.Dump(b) {
+			return "", fmt.Errorf("broker %d still has %v up to offset %d", b, d.Partition, d.LEO)
+		}
+	}
+	return fmt.Sprintf("brokers %s %s, without any replica", brokers(o.done), world.ProcessGone), nil
 }
 
 func (o *outage) undo() error {
@@ -127,6 +145,8 @@ func (o *outage) undo() error {
 			errs = append(errs, o.Cluster.Start(b))
 		case world.ProcessPaused:
 			errs = append(errs, o.Cluster.Resume(b))
+		case world.ProcessFrozen:
+			errs = append(errs, o.Cluster.Thaw(b))
 		}
 	}
 	return errors.Join(errs...)

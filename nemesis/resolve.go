@@ -125,7 +125,7 @@ type link struct{ from, to history.BrokerID }
 
 func (l link) String() string { return fmt.Sprintf("%d->%d", l.from, l.to) }
 
-// cut resolves a partition into the brokers that its roles mean, those of rest left out, and the links that it cuts.
+// cut resolves a partition or a loss into the brokers that its roles mean, those of rest left out, and the links that it concerns.
 func (s *scene) cut(f Fault) (targets []history.BrokerID, links []link, err error) {
 	switch f.Shape {
 	case Ring:
@@ -144,7 +144,7 @@ func (s *scene) cut(f Fault) (targets []history.BrokerID, links []link, err erro
 	}
 	for _, b := range left {
 		if slices.Contains(right, b) {
-			return nil, nil, fmt.Errorf("broker %d is on both sides of the partition now", b)
+			return nil, nil, fmt.Errorf("broker %d is on both sides of the %s now", b, f.Kind)
 		}
 	}
 	for i, side := range [][]history.BrokerID{left, right} {
@@ -221,7 +221,7 @@ func sorted(links []link) []link {
 	return links
 }
 
-// targets resolves the targets of any fault but a partition.
+// targets resolves the targets of any fault that is not about links.
 func (s *scene) targets(f Fault) ([]history.BrokerID, error) {
 	if f.Kind == world.CanElect {
 		return s.elect(f)

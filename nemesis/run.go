@@ -31,6 +31,7 @@ func (r *Runner) Run(p Plan, until time.Duration) error {
 	x := newRun(r, until)
 	x.observe()
 	x.listen(p)
+	x.ports = p.ports()
 	lives := make([]*life, len(p.Lines))
 	seen := make(map[string]int)
 	for i, l := range p.Lines {
@@ -54,12 +55,14 @@ type run struct {
 	brokers      []history.BrokerID
 	changed      world.Signal // any of the below changed
 	links        gate         // orders cuts and heals
+	ports        []world.Port // at which the plan cuts
 
 	mu       sync.Mutex
 	unclean  Unclean
 	process  map[history.BrokerID]int // plan line that holds the broker down or paused
 	clocks   map[history.BrokerID]int // plan line that lets its clock drift
-	cuts     map[link]int             // how many faults cut it
+	cuts     map[gap]int              // how many faults cut it
+	lossy    map[link]int             // plan line that loses packets on it
 	inForce  int                      // faults that are being done, not yet being undone
 	strikes  int                      // faults ever in force
 	open     int                      // faults that have begun and are not yet verified undone
@@ -82,7 +85,8 @@ func newRun(r *Runner, until time.Duration) *run {
 		links:   gate{free: r.Env.NewSignal()},
 		process: make(map[history.BrokerID]int),
 		clocks:  make(map[history.BrokerID]int),
-		cuts:    make(map[link]int),
+		cuts:    make(map[gap]int),
+		lossy:   make(map[link]int),
 	}
 }
 
@@ -239,7 +243,7 @@ func (x *run) end(lives []*life) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	return x.poll(x.Bound, func() error { return x.pass(x.every(), x.probeTime(0)) })
+	return x.poll(x.Bound, x.pass)
 }
 
 // up brings a broker up, whatever state it is in, and reports what is still missing.
@@ -250,6 +254,8 @@ func (x *run) up(b history.BrokerID) error {
 		err = x.Cluster.Start(b)
 	case world.ProcessPaused:
 		err = x.Cluster.Resume(b)
+	case world.ProcessFrozen:
+		err = x.Cluster.Thaw(b)
 	}
 	switch {
 	case err != nil:
@@ -271,16 +277,16 @@ func (x *run) probeTime(length time.Duration) time.Duration {
 	return t
 }
 
-// claim gives brokers to a plan line in one of the tables, all or none: it returns those that another line has.
-func claim(table map[history.BrokerID]int, line int, bs []history.BrokerID) (taken []history.BrokerID) {
-	for _, b := range bs {
-		if _, ok := table[b]; ok {
-			taken = append(taken, b)
+// claim gives brokers or links to a plan line in one of the tables, all or none: it returns those that another line has.
+func claim[T comparable](table map[T]int, line int, wanted []T) (taken []T) {
+	for _, t := range wanted {
+		if _, ok := table[t]; ok {
+			taken = append(taken, t)
 		}
 	}
 	if len(taken) == 0 {
-		for _, b := range bs {
-			table[b] = line
+		for _, t := range wanted {
+			table[t] = line
 		}
 	}
 	return taken

@@ -121,8 +121,12 @@ func TestRunOnGoroutines(t *testing.T) {
 		after 3 acks on orders/0 pause follower(orders/0) for 3s
 		when isr(orders/0) = 2 kill leader(orders/0) for 2s
 		after 1 elections elect follower(orders/1) on orders/1
+		at 1s loss 1 | 2 at 0.3 for 3s
+		at 2s partition 2 -> 3 on port broker for 2s
 		at 8s powerfail random for 1s
-		at 9s stop random for 1s`)
+		at 9s stop random for 1s
+		at 10s freeze random for 1s
+		at 13s wipe random for 500ms`)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,14 @@ const rateSlow = 0.15
 // controller's own and then measures its own heartbeats, so it is a fast controller that surely bites.
 const rateFast = 8.0
 
+// The shares of packets that generated losses take. From shareTelling on, retransmissions that double add up to a replica lag or a session
+// within seconds.
+const (
+	shareLow     = 0.05
+	shareTelling = 0.4
+	shareHigh    = 0.6
+)
+
 // restart is about how long a broker takes to come back after a fault's end, rejoin until its replicas are back in the ISR too.
 const (
 	restart = 1500 * time.Millisecond
@@ -52,13 +60,13 @@ func (d *drawer) single(t time.Duration) time.Duration {
 // deposed, healed and killed; an election during a cut; a kill while the controller is away.
 func (d *drawer) pair(t time.Duration) time.Duration {
 	p := d.part()
-	first := d.fault(d.kind(world.CanPartition, world.CanPause, world.CanKill, world.CanPowerFail, world.CanClock), p)
+	first := d.fault(d.kind(world.CanPartition, world.CanLoss, world.CanPause, world.CanKill, world.CanPowerFail, world.CanClock), p)
 	length := d.length(first.Kind)
 	if d.chance(0.7) {
 		length = d.span(telling, d.longest)
 	}
 	over := d.add(t, first, length)
-	second := d.fault(d.kind(world.CanKill, world.CanPowerFail, world.CanElect, world.CanStop, world.CanPause), p)
+	second := d.fault(d.kind(world.CanKill, world.CanPowerFail, world.CanWipe, world.CanElect, world.CanStop, world.CanPause, world.CanFreeze), p)
 	at := t + d.upTo(over-t)
 	if d.chance(0.5) {
 		at = over + d.span(20*time.Millisecond, 3*time.Second)
@@ -76,10 +84,10 @@ func (d *drawer) squeeze(t time.Duration) time.Duration {
 	hold := max(d.longest, telling)
 	over := t
 	at := t
-	strike := d.fault(d.kind(world.CanKill, world.CanPowerFail), p)
-	away := []world.Ability{world.CanStop, world.CanPause, world.CanKill}
-	if strike.Kind == world.CanPowerFail {
-		away = away[:2] // the budget counts those that were killed
+	strike := d.fault(d.kind(world.CanKill, world.CanPowerFail, world.CanWipe), p)
+	away := []world.Ability{world.CanStop, world.CanPause, world.CanFreeze, world.CanKill}
+	if loses(strike.Kind) {
+		away = away[:3] // the budget counts those that were killed
 	}
 	for range min(d.Factor-1, 4) {
 		f := Fault{Kind: d.kind(away...), Targets: []Target{{Role: Follower, Partition: p}}}
@@ -98,7 +106,7 @@ func (d *drawer) squeeze(t time.Duration) time.Duration {
 
 // roll strikes every broker in turn, as a rolling restart does, sometimes faster than the last one can come back.
 func (d *drawer) roll(t time.Duration) time.Duration {
-	kind := d.kind(world.CanStop, world.CanKill, world.CanPowerFail, world.CanPause)
+	kind := d.kind(world.CanStop, world.CanKill, world.CanPowerFail, world.CanWipe, world.CanPause, world.CanFreeze)
 	length, gap := d.span(200*time.Millisecond, d.longest/2), d.span(50*time.Millisecond, 3*time.Second)
 	order := slices.Clone(d.Brokers)
 	d.rnd.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
@@ -114,14 +122,14 @@ func (d *drawer) roll(t time.Duration) time.Duration {
 	return over
 }
 
-// flap repeats a short fault; a clock that is wrong for a moment only would be none.
+// flap repeats a short fault; a clock that is wrong, or a network that loses packets, for a moment only would be none.
 func (d *drawer) flap(t time.Duration) time.Duration {
 	f := d.fault(d.kind(world.CanPartition, world.CanPause, world.CanElect), d.part())
-	if f.Kind == world.CanClock {
+	if f.Kind == world.CanClock || f.Kind == world.CanLoss {
 		return d.single(t)
 	}
 	length, gap := d.span(50*time.Millisecond, time.Second), d.span(50*time.Millisecond, time.Second)
-	if slices.Contains([]world.Ability{world.CanKill, world.CanPowerFail, world.CanStop}, f.Kind) {
+	if crashes(f.Kind) || f.Kind == world.CanStop {
 		gap += restart
 	}
 	for range 3 + d.rnd.IntN(5) {
@@ -133,8 +141,11 @@ func (d *drawer) flap(t time.Duration) time.Duration {
 // length draws how long a fault of a kind lasts: short enough to pass unnoticed, or long enough to tell.
 func (d *drawer) length(kind world.Ability) time.Duration {
 	short := 0.2
-	if kind == world.CanClock {
+	switch kind {
+	case world.CanClock:
 		short = 0.1
+	case world.CanLoss:
+		return d.span(min(telling, d.longest), d.longest)
 	}
 	if d.chance(short) {
 		return d.span(min(100*time.Millisecond, d.longest), min(1500*time.Millisecond, d.longest))
@@ -162,6 +173,8 @@ func (d *drawer) fault(kind world.Ability, p history.Partition) Fault {
 	switch kind {
 	case world.CanPartition:
 		return d.cut(p)
+	case world.CanLoss:
+		return d.loss(p)
 	case world.CanElect:
 		f.Partition = p
 		f.Targets = []Target{{Role: Follower, Partition: p}}
@@ -176,7 +189,7 @@ func (d *drawer) fault(kind world.Ability, p history.Partition) Fault {
 	default:
 		f.Targets = []Target{d.target(p)}
 		switch x := d.rnd.Float64(); {
-		case kind == world.CanPowerFail:
+		case loses(kind):
 		case x < 0.05:
 			f.Targets[0] = Target{Role: ISR, Partition: p}
 		case x < 0.1:
@@ -241,6 +254,33 @@ func (d *drawer) cut(p history.Partition) Fault {
 	case many:
 		f.Targets, f.Others = d.halves()
 	}
+	switch x := d.rnd.Float64(); {
+	case x < 0.15:
+		f.Port = world.ControllerPort
+	case x < 0.3:
+		f.Port = world.BrokerPort
+	}
+	return f
+}
+
+// loss draws packet loss, most of the time around one target in both directions.
+func (d *drawer) loss(p history.Partition) Fault {
+	one, rest := []Target{d.target(p)}, []Target{{Role: Rest}}
+	f := Fault{Kind: world.CanLoss, Targets: one, Others: rest}
+	switch x := d.rnd.Float64(); {
+	case x < 0.6:
+	case x < 0.7:
+		f.Shape = OneWay
+	case x < 0.8:
+		f.Shape, f.Targets, f.Others = OneWay, rest, one
+	case len(d.Brokers) > 1:
+		f.Targets, f.Others = d.halves()
+	}
+	low := shareLow
+	if d.chance(0.6) {
+		low = shareTelling
+	}
+	f.Share = math.Round(100*d.log(low, shareHigh)) / 100
 	return f
 }
 

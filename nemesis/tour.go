@@ -47,8 +47,11 @@ type stop struct {
 // strikeLeader is a fault that takes the leader of a partition from the others.
 func strikeLeader(kind world.Ability, p history.Partition) Fault {
 	f := Fault{Kind: kind, Targets: []Target{{Role: Leader, Partition: p}}}
-	if kind == world.CanPartition {
+	switch kind {
+	case world.CanPartition:
 		f.Others = []Target{{Role: Rest}}
+	case world.CanLoss:
+		f.Others, f.Share = []Target{{Role: Rest}}, shareHigh
 	}
 	return f
 }
