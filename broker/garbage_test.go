@@ -59,7 +59,7 @@ func TestGarbageFrames(t *testing.T) {
 			}
 			return nil
 		})
-		if got := s.exchange(wire.AppendRequest(nil, 7, "client", kmsg.NewPtrMetadataRequest()), 3, 0); got == "no answer" || got == "connection closed" {
+		if got := s.exchange(wire.AppendRequest(nil, 7, "client", kmsg.NewPtrMetadataRequest()), 3, 0, config.Plaintext); got == "no answer" || got == "connection closed" {
 			t.Errorf("%s: afterwards the node answers %q", name, got)
 		}
 	}
@@ -73,7 +73,7 @@ func startedNode(t *testing.T) *scenario {
 	}
 	create := s.createTopic(&datadriven.TestData{}, "orders")
 	create.SetVersion(7)
-	s.exchange(wire.AppendRequest(nil, 7, "client", create), create.Key(), 7)
+	s.exchange(wire.AppendRequest(nil, 7, "client", create), create.Key(), 7, config.Plaintext)
 	return s
 }
 

@@ -27,7 +27,7 @@ type lifecycle struct {
 
 	stopping bool
 	giveUpAt time.Duration // a shutdown goes on without the controller's word after this
-	patience time.Duration
+	patience time.Duration // two sessions
 	flushing bool
 }
 
@@ -56,6 +56,10 @@ func (l *lifecycle) deadline() time.Duration {
 	return at
 }
 
+// beginShutdown asks the controller, with the next heartbeat, to move the leaders away. Where no controller answers, as without a quorum,
+// the broker waits for two session timeouts and then flushes and ends all the same: one after which a controller that has not heard
+// from it has fenced it and moved its leaders anyway, and one for a controller that was elected only meanwhile, whose sessions began
+// with it. (Kafka waits for five minutes: BrokerServer.scala, shutdown.) What was acknowledged is safe either way.
 func (l *lifecycle) beginShutdown(now time.Duration) {
 	if l.stopping {
 		return

@@ -74,8 +74,8 @@ func (s *scenario) command(d *datadriven.TestData) string {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		return s.exchange(frame, 18, 0)
-	case "metadata", "describe-cluster", "create-topic", "describe-configs", "produce", "fetch", "list-offsets", "api-versions", "elect":
+		return s.exchange(frame, 18, 0, config.Plaintext)
+	case "metadata", "describe-cluster", "create-topic", "describe-configs", "produce", "fetch", "list-offsets", "api-versions", "elect", "register", "heartbeat":
 		return s.request(d)
 	default:
 		return "unknown command " + d.Cmd
@@ -92,8 +92,13 @@ func (s *scenario) start(d *datadriven.TestData) string {
 
 // open starts a node and lets nothing happen yet; it returns what is wrong, if anything is.
 func (s *scenario) open(d *datadriven.TestData) string {
-	text := "node.id=1\ncontroller.quorum.voters=1@broker-1:9092\nadvertised.listeners=PLAINTEXT://broker-1:9092\n" +
-		"broker.session.timeout.ms=3000\nbroker.heartbeat.interval.ms=500\n" + d.Input
+	text := d.Input + "\n"
+	for _, line := range []string{"node.id=1", "controller.quorum.voters=1@broker-1:9092", "advertised.listeners=PLAINTEXT://broker-1:9092",
+		"broker.session.timeout.ms=3000", "broker.heartbeat.interval.ms=500"} {
+		if key, _, _ := strings.Cut(line, "="); !strings.Contains(d.Input, key) {
+			text += line + "\n"
+		}
+	}
 	cfg, err := config.Parse(text)
 	if err != nil {
 		return "error: " + err.Error()
@@ -152,10 +157,10 @@ func (s *scenario) settle(length time.Duration) {
 	s.t.Fatal("the node never comes to rest")
 }
 
-// exchange sends a frame on a connection of its own and shows the answer.
-func (s *scenario) exchange(frame []byte, key, version int16) string {
+// exchange sends a frame on a connection of its own to a listener and shows the answer.
+func (s *scenario) exchange(frame []byte, key, version int16, listener string) string {
 	s.conn++
-	s.node.Request(s.now, s.conn, frame)
+	s.node.RequestAt(s.now, listener, s.conn, frame)
 	s.settle(2 * time.Second)
 	r, ok := s.replies[s.conn]
 	switch {
@@ -178,9 +183,11 @@ func (s *scenario) request(d *datadriven.TestData) string {
 	d.ScanArgs(s.t, "v", &version)
 	topic := "orders"
 	d.MaybeScanArgs(s.t, "topic", &topic)
+	listener := config.Plaintext
+	d.MaybeScanArgs(s.t, "at", &listener)
 	req := s.build(d, topic)
 	req.SetVersion(int16(version))
-	return s.exchange(wire.AppendRequest(nil, 7, "a client", req), req.Key(), int16(version))
+	return s.exchange(wire.AppendRequest(nil, 7, "a client", req), req.Key(), int16(version), listener)
 }
 
 func (s *scenario) build(d *datadriven.TestData, topic string) kmsg.Request {
@@ -197,6 +204,23 @@ func (s *scenario) build(d *datadriven.TestData, topic string) kmsg.Request {
 		return kmsg.NewPtrDescribeClusterRequest()
 	case "create-topic":
 		return s.createTopic(d, topic)
+	case "register": // another broker; each line of the input is an endpoint: listener, host, port
+		req := kmsg.NewPtrBrokerRegistrationRequest()
+		d.ScanArgs(s.t, "broker", &req.BrokerID)
+		for line := range strings.Lines(d.Input) {
+			l := kmsg.NewBrokerRegistrationRequestListener()
+			if _, err := fmt.Sscan(line, &l.Name, &l.Host, &l.Port); err != nil {
+				s.t.Fatal(err)
+			}
+			req.Listeners = append(req.Listeners, l)
+		}
+		return req
+	case "heartbeat":
+		req := kmsg.NewPtrBrokerHeartbeatRequest()
+		req.CurrentMetadataOffset = 1 << 40
+		d.ScanArgs(s.t, "broker", &req.BrokerID)
+		d.ScanArgs(s.t, "epoch", &req.BrokerEpoch)
+		return req
 	case "describe-configs":
 		req := kmsg.NewPtrDescribeConfigsRequest()
 		r := kmsg.NewDescribeConfigsRequestResource()
@@ -243,6 +267,7 @@ func (s *scenario) createTopic(d *datadriven.TestData, topic string) kmsg.Reques
 	t := kmsg.NewCreateTopicsRequestTopic()
 	t.Topic, t.NumPartitions, t.ReplicationFactor = topic, 1, 1
 	d.MaybeScanArgs(s.t, "replicas", &t.ReplicationFactor)
+	d.MaybeScanArgs(s.t, "partitions", &t.NumPartitions)
 	for line := range strings.Lines(d.Input) {
 		c := kmsg.NewCreateTopicsRequestTopicConfig()
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
@@ -277,10 +302,20 @@ func describe(resp kmsg.Response) string {
 			fmt.Fprintf(&out, "topic %s: %v\n", *t.Topic, kafka.Code(t.ErrorCode))
 			for _, p := range t.Partitions {
 				fmt.Fprintf(&out, "  partition %d: %v, leader %d in epoch %d, replicas %v, isr %v\n", p.Partition, kafka.Code(p.ErrorCode), p.Leader, p.LeaderEpoch, p.Replicas, p.ISR)
+				if len(p.OfflineReplicas) > 0 {
+					fmt.Fprintf(&out, "    offline %v\n", p.OfflineReplicas)
+				}
 			}
 		}
 	case *kmsg.DescribeClusterResponse:
-		fmt.Fprintf(&out, "cluster %s, controller %d, %d brokers\n", r.ClusterID, r.ControllerID, len(r.Brokers))
+		fmt.Fprintf(&out, "cluster %s, controller %d\n", r.ClusterID, r.ControllerID)
+		for _, b := range r.Brokers {
+			fmt.Fprintf(&out, "broker %d at %s:%d\n", b.NodeID, b.Host, b.Port)
+		}
+	case *kmsg.BrokerRegistrationResponse:
+		fmt.Fprintf(&out, "%v, broker epoch %d\n", kafka.Code(r.ErrorCode), r.BrokerEpoch)
+	case *kmsg.BrokerHeartbeatResponse:
+		fmt.Fprintf(&out, "%v, fenced: %v\n", kafka.Code(r.ErrorCode), r.IsFenced)
 	case *kmsg.CreateTopicsResponse:
 		for _, t := range r.Topics {
 			fmt.Fprintf(&out, "topic %s: %v\n", t.Topic, kafka.Code(t.ErrorCode))

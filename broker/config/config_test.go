@@ -45,10 +45,21 @@ func differences(c Config) string {
 	return out.String()
 }
 
+// several is a broker with more than one of all that a key can list.
+var several = []Pair{
+	{"node.id", "1"},
+	{"controller.quorum.voters", "1@a:9093,2@b:9093"},
+	{"listeners", "BROKER://:9092,CONTROLLER://:9093,EXTERNAL://[::]:9094"},
+	{"advertised.listeners", "BROKER://a:9092,EXTERNAL://localhost:32801"},
+	{"listener.security.protocol.map", "BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT,EXTERNAL:PLAINTEXT"},
+	{"inter.broker.listener.name", "BROKER"},
+	{"controller.listener.names", "CONTROLLER"},
+}
+
 // TestEveryKeyReadsWhatItWrites sets each key to the text that it gives for itself.
 func TestEveryKeyReadsWhatItWrites(t *testing.T) {
 	c := Default()
-	for _, p := range []Pair{{"node.id", "1"}, {"controller.quorum.voters", "1@a:9093,2@b:9093"}, {"advertised.listeners", "PLAINTEXT://a:9092"}} {
+	for _, p := range several {
 		if err := c.Set(p.Key, p.Value); err != nil {
 			t.Fatal(err)
 		}
@@ -66,6 +77,8 @@ func TestEveryKeyReadsWhatItWrites(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add("node.id=1\ncontroller.quorum.voters=1@localhost:9093\nadvertised.listeners=PLAINTEXT://localhost:9092\n")
+	f.Add("node.id=1\ncontroller.quorum.voters=1@a:9093\nlisteners=B://:9092,C://:9093,E://:9094\nadvertised.listeners=B://a:9092,E://b:1\n" +
+		"listener.security.protocol.map=B:PLAINTEXT,C:PLAINTEXT,E:PLAINTEXT\ninter.broker.listener.name=B\ncontroller.listener.names=C\n")
 	f.Add("process.roles=broker,controller\n# comment\nreplica.lag.time.max.ms = 10\n")
 	f.Add("min.insync.replicas=999999999999999999999")
 	f.Fuzz(func(t *testing.T, text string) {

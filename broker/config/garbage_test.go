@@ -10,7 +10,7 @@ import (
 // TestGarbageConfigurations spoils a configuration that sets every key there is, and gives each key a value that is much too long.
 func TestGarbageConfigurations(t *testing.T) {
 	c := Default()
-	for _, p := range []Pair{{"node.id", "1"}, {"controller.quorum.voters", "1@a:9093,2@b:9093"}, {"advertised.listeners", "PLAINTEXT://a:9092"}} {
+	for _, p := range several {
 		if err := c.Set(p.Key, p.Value); err != nil {
 			t.Fatal(err)
 		}
@@ -22,7 +22,8 @@ func TestGarbageConfigurations(t *testing.T) {
 	inputs := garbage.Of([]byte(text.String()), 1)
 	long := strings.Repeat("9", garbage.Large/2)
 	for _, k := range keys {
-		for _, value := range []string{"", "x", "-1", "2147483648", "9223372036854775808", "1@" + long + ":1", "PLAINTEXT://" + long, long, strings.Repeat("1@a:1,", 50_000)} {
+		for _, value := range []string{"", "x", "-1", "2147483648", "9223372036854775808", "1@" + long + ":1", "PLAINTEXT://" + long, long, strings.Repeat("1@a:1,", 50_000),
+			strings.Repeat("A://a:1,", 50_000), strings.Repeat("A:PLAINTEXT,", 50_000), strings.Repeat("A,", 50_000)} {
 			inputs = append(inputs, garbage.Input{Name: k.name + "=" + value[:min(len(value), 20)], Kind: garbage.Noise, Data: []byte(k.name + "=" + value)})
 		}
 	}

@@ -1,0 +1,74 @@
+package broker
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"tidemark/broker/config"
+	"tidemark/broker/disk"
+)
+
+// TestRaftIsServedWhereTheControllerIs hands a voter's message to another voter at each of its listeners: with a controller's listener
+// that one takes it and no other; without, the inter-broker listener does, which a single listener is.
+func TestRaftIsServedWhereTheControllerIs(t *testing.T) {
+	protocols := "listener.security.protocol.map=BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT,EXTERNAL:PLAINTEXT\ninter.broker.listener.name=BROKER\n"
+	for _, tc := range []struct {
+		name, settings string
+		taken          map[string]bool
+	}{
+		{"a controller's listener", "listeners=BROKER://b:9092,CONTROLLER://b:9093,EXTERNAL://b:9094\ncontroller.listener.names=CONTROLLER\n" + protocols,
+			map[string]bool{"BROKER": false, "CONTROLLER": true, "EXTERNAL": false}},
+		{"none of the controller's", "listeners=BROKER://b:9092,EXTERNAL://b:9094\n" + protocols, map[string]bool{"BROKER": true, "EXTERNAL": false}},
+		{"one listener", "listeners=PLAINTEXT://b:9092\n", map[string]bool{"PLAINTEXT": true}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			candidate, voter := voter(t, 1, tc.settings), voter(t, 2, tc.settings)
+			message := raftMessage(t, candidate)
+			conn := ConnID(0)
+			for listener, want := range tc.taken {
+				conn++
+				voter.RequestAt(time.Second, listener, conn, message)
+				replies := voter.Ready().Replies
+				if len(replies) != 1 || replies[0].Conn != conn || replies[0].Close == want {
+					t.Errorf("at %s: %+v, expected the message taken: %v", listener, replies, want)
+				}
+			}
+		})
+	}
+}
+
+// voter is one of two voters, just started.
+func voter(t *testing.T, id int, settings string) *Node {
+	t.Helper()
+	cfg, err := config.Parse(fmt.Sprintf("node.id=%d\ncontroller.quorum.voters=1@a:9093,2@b:9093\n%s", id, settings))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := Open(cfg, disk.Mem(), 0, rand.New(rand.NewPCG(1, uint64(id))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.Close)
+	return n
+}
+
+// raftMessage is the first message with which a voter asks for votes.
+func raftMessage(t *testing.T, n *Node) []byte {
+	t.Helper()
+	for now := time.Duration(0); now < time.Minute; now += 100 * time.Millisecond {
+		n.Tick(now)
+		out := n.Ready()
+		for _, f := range out.Flushes {
+			n.Flushed(now, f.ID, nil)
+		}
+		for _, s := range append(out.Sends, n.Ready().Sends...) {
+			if s.Link.Purpose == ForRaft {
+				return s.Frame
+			}
+		}
+	}
+	t.Fatal("a voter alone never asks for votes")
+	return nil
+}
