@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/docker/docker/api/types/volume"
 	"github.com/testcontainers/testcontainers-go"
 
 	"tidemark/broker/config"
@@ -68,14 +67,10 @@ func Start(env *Env, engine *Engine, opt Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	removed, err := engine.Cleanup(env.ctx, false)
-	if len(removed) > 0 {
-		opt.Say("removed what an earlier run left: " + strings.Join(removed, ", "))
+	if err := engine.checkLimits(env.ctx, opt); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("removing what earlier runs left: %w", err)
-	}
-	if c.image, err = engine.image(env.ctx, opt.Binary, opt.Say); err != nil {
+	if err := c.makeReady(); err != nil {
 		return nil, err
 	}
 	if err := c.bringUp(); err != nil {
@@ -85,6 +80,24 @@ func Start(env *Env, engine *Engine, opt Options) (*Cluster, error) {
 		env.Go(fmt.Sprintf("steps of broker %d", m.id), func() { c.follow(m) })
 	}
 	return c, nil
+}
+
+// makeReady removes what dead harnesses left, and meanwhile makes the image.
+func (c *Cluster) makeReady() error {
+	made := make(chan error, 1)
+	go func() {
+		var err error
+		c.image, err = c.engine.image(c.env.ctx, c.opt.Binary, c.opt.Say)
+		made <- err
+	}()
+	removed, err := c.engine.Cleanup(c.env.ctx, false)
+	if len(removed) > 0 {
+		c.opt.Say("removed what an earlier run left: " + strings.Join(removed, ", "))
+	}
+	if err != nil {
+		err = fmt.Errorf("removing what earlier runs left: %w", err)
+	}
+	return errors.Join(err, <-made)
 }
 
 // newCluster names the parts of a cluster; nothing is started yet.
@@ -114,10 +127,13 @@ func (c *Cluster) bringUp() error {
 	if err := c.makeNetwork(); err != nil {
 		return err
 	}
-	if err := c.each(c.prepare); err != nil {
-		return err
-	}
-	if err := c.reach(); err != nil {
+	err := c.each(func(m *machine) error {
+		if err := c.prepare(m); err != nil {
+			return err
+		}
+		return c.reach(m)
+	})
+	if err != nil {
 		return err
 	}
 	c.introduce()
@@ -178,19 +194,6 @@ func (c *Cluster) machine(b history.BrokerID) (*machine, error) {
 // volumes are the names of a broker's volumes: of its partitions, and of its controller log.
 func (m *machine) volumes() (data, metadata string) {
 	return m.broker + "-data", m.broker + "-metadata"
-}
-
-func (c *Cluster) makeVolumes(m *machine) error {
-	data, metadata := m.volumes()
-	for _, name := range []string{data, metadata} {
-		ctx, cancel := context.WithTimeout(c.env.ctx, engineBound)
-		_, err := c.engine.api.VolumeCreate(ctx, volume.CreateOptions{Name: name, Labels: c.owner.labels()})
-		cancel()
-		if err != nil {
-			return fmt.Errorf("volume %s: %w", name, err)
-		}
-	}
-	return nil
 }
 
 // Close takes the cluster down, unless it was to be kept.

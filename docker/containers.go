@@ -73,11 +73,8 @@ func (c *Cluster) prepare(m *machine) error {
 	return errors.Join(c.startSidecar(m, sidecar), <-made)
 }
 
-// makeSidecar makes a broker's volumes and its sidecar.
+// makeSidecar makes a broker's sidecar.
 func (c *Cluster) makeSidecar(m *machine) (testcontainers.Container, error) {
-	if err := c.makeVolumes(m); err != nil {
-		return nil, err
-	}
 	data, _ := m.volumes()
 	ports, bindings := []string{}, nat.PortMap{}
 	for _, p := range c.published() {
@@ -91,7 +88,7 @@ func (c *Cluster) makeSidecar(m *machine) (testcontainers.Container, error) {
 		HostConfigModifier: func(h *container.HostConfig) {
 			h.PortBindings = bindings
 			h.CapDrop, h.CapAdd = []string{"ALL"}, []string{"NET_ADMIN"}
-			h.Mounts = []mount.Mount{{Type: mount.TypeVolume, Source: data, Target: dataPath}} // to be dumped, and wiped
+			h.Mounts = []mount.Mount{c.volume(data, dataPath)} // to be dumped, and wiped
 			h.ReadonlyRootfs = true
 			confine(h)
 		},
@@ -103,6 +100,13 @@ func (c *Cluster) makeSidecar(m *machine) (testcontainers.Container, error) {
 	return made, nil
 }
 
+// volume mounts a volume, which the engine makes with the container if it is not there yet.
+func (c *Cluster) volume(name, target string) mount.Mount {
+	return mount.Mount{
+		Type: mount.TypeVolume, Source: name, Target: target, VolumeOptions: &mount.VolumeOptions{NoCopy: true, Labels: c.owner.labels()},
+	}
+}
+
 // startSidecar starts a sidecar, which gives it its address.
 func (c *Cluster) startSidecar(m *machine, sidecar testcontainers.Container) error {
 	ctx, cancel := context.WithTimeout(c.env.ctx, engineBound)
@@ -110,7 +114,7 @@ func (c *Cluster) startSidecar(m *machine, sidecar testcontainers.Container) err
 	if err := sidecar.Start(ctx); err != nil {
 		return fmt.Errorf("sidecar of broker %d: %w", m.id, err)
 	}
-	return c.locate(m)
+	return nil
 }
 
 // makeBroker makes a broker's container, in its sidecar's network namespace.
@@ -122,24 +126,15 @@ func (c *Cluster) makeBroker(m *machine) (err error) {
 		HostConfigModifier: func(h *container.HostConfig) {
 			h.NetworkMode = container.NetworkMode("container:" + m.sidecar)
 			h.CapDrop = []string{"ALL"}
-			h.Mounts = []mount.Mount{
-				{Type: mount.TypeVolume, Source: data, Target: dataPath}, {Type: mount.TypeVolume, Source: metadata, Target: metadataPath},
-			}
+			h.Mounts = []mount.Mount{c.volume(data, dataPath), c.volume(metadata, metadataPath)}
 			confine(h)
+			c.opt.limit(h)
 		},
 	})
 	if err != nil {
 		return fmt.Errorf("broker %d: %w", m.id, err)
 	}
 	return nil
-}
-
-// confine sets the limits that every container has.
-func confine(h *container.HostConfig) {
-	tasks := int64(brokerTasksMax)
-	h.Resources = container.Resources{Memory: brokerMemoryMax, PidsLimit: &tasks}
-	h.SecurityOpt = []string{"no-new-privileges"}
-	h.LogConfig = container.LogConfig{Type: "json-file", Config: map[string]string{"max-size": "16m", "max-file": "2"}}
 }
 
 func (c *Cluster) make(req testcontainers.ContainerRequest) (testcontainers.Container, error) {
@@ -152,27 +147,12 @@ func (c *Cluster) make(req testcontainers.ContainerRequest) (testcontainers.Cont
 func (c *Cluster) startBroker(m *machine) error {
 	ctx, cancel := context.WithTimeout(c.env.ctx, engineBound)
 	defer cancel()
-	err := m.made.CopyToContainer(ctx, []byte(properties(m.cfg)), configPath, 0o644)
+	err := m.agent.Configure(ctx, properties(m.cfg))
 	if err == nil {
 		err = m.made.Start(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("broker %d: %w", m.id, err)
-	}
-	return nil
-}
-
-// locate finds the address that the engine gave a sidecar.
-func (c *Cluster) locate(m *machine) error {
-	info, err := c.inspect(m.sidecar)
-	if err != nil {
-		return err
-	}
-	if n := info.NetworkSettings.Networks[c.network]; n != nil {
-		m.address = n.IPAddress
-	}
-	if _, err := netip.ParseAddr(m.address); err != nil {
-		return fmt.Errorf("container %s has address %q on network %s, expected an IP address", m.sidecar, m.address, c.network)
 	}
 	return nil
 }
@@ -183,24 +163,29 @@ func (c *Cluster) inspect(name string) (container.InspectResponse, error) {
 	return c.engine.api.ContainerInspect(ctx, name)
 }
 
-// reach waits for every agent and fills in how this process gets to the containers.
-func (c *Cluster) reach() error {
-	return c.each(func(m *machine) error {
-		err := c.find(m)
-		if err == nil {
-			err = c.answers(m)
-		}
-		if err != nil {
-			return errors.Join(fmt.Errorf("sidecar of broker %d does not answer: %w", m.id, err), c.lastWords(m.sidecar))
-		}
-		return nil
-	})
+// reach finds out how this process gets to a sidecar that was started, and waits until its agent answers.
+func (c *Cluster) reach(m *machine) error {
+	err := c.find(m)
+	if err == nil {
+		err = c.answers(m)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("sidecar of broker %d does not answer: %w", m.id, err), c.lastWords(m.sidecar))
+	}
+	return nil
 }
 
+// find fills in the address that the engine gave a sidecar, and where its ports are reached.
 func (c *Cluster) find(m *machine) error {
 	info, err := c.inspect(m.sidecar)
 	if err != nil {
 		return err
+	}
+	if n := info.NetworkSettings.Networks[c.network]; n != nil {
+		m.address = n.IPAddress
+	}
+	if _, err := netip.ParseAddr(m.address); err != nil {
+		return fmt.Errorf("container %s has address %q on network %s, expected an IP address", m.sidecar, m.address, c.network)
 	}
 	at := make(map[int]string)
 	for _, port := range []int{kafkaPort, debugPort, agent.ControlPort} {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tidemark/broker/config"
+	"tidemark/docker/agent"
 	"tidemark/history"
 	"tidemark/world"
 )
@@ -31,8 +32,8 @@ const (
 
 // Where a broker finds its files.
 const (
-	configPath   = "/broker.properties"
 	dataPath     = "/data"
+	configPath   = dataPath + "/" + agent.ConfigFile
 	metadataPath = "/metadata"
 	binaryPath   = "/tidemark"
 )
@@ -47,17 +48,13 @@ const (
 	dumpBound    = time.Minute
 )
 
-// Limits of one broker's container.
-const (
-	brokerMemoryMax = 1 << 30
-	brokerTasksMax  = 512
-)
-
 // Options describe a cluster of containers.
 type Options struct {
 	Configs []config.Config // one a broker; addresses and directories are filled in here
 	Binary  string          // path of a static tidemark binary; "" is the running program
 	Keep    bool            // Close leaves the cluster for a look inside
+	Memory  int64           // limit of each broker's container, in bytes; 0 is 1 GiB
+	CPUs    float64         // processors that each broker's container may use; 0 is all
 	// Record is given every protocol step that is seen, in order.
 	Record func(history.Step)
 	// Say is told what goes on, a line at a time.

@@ -88,7 +88,7 @@ func (e *Engine) examineAgent(ctx context.Context, binary string) []Finding {
 	if err != nil {
 		return []Finding{{What: err.Error(), RulesOut: "--world docker", How: "containers with a network of their own, a volume and CAP_NET_ADMIN must be allowed (rootless engines allow them)"}}
 	}
-	if err = c.reach(); err != nil {
+	if err = c.each(c.reach); err != nil {
 		return []Finding{{What: err.Error(), RulesOut: "--world docker: a sidecar ends where nf_tables does not work", How: "a kernel with CONFIG_NF_TABLES and CONFIG_NF_TABLES_IPV4 (modprobe nf_tables), and CAP_NET_ADMIN for containers"}}
 	}
 	return []Finding{{What: "a container of this program starts, owns its network namespace and reaches it by nf_tables", OK: true}, c.examineLinks()}

@@ -165,12 +165,14 @@ func (a *Agent) handler() http.Handler {
 		answer(w, dumps, err)
 	})
 	mux.HandleFunc("POST /wipe", func(w http.ResponseWriter, _ *http.Request) {
-		if a.root == "" {
-			answer(w, nil, errors.New("wipe: this agent was given no data directory"))
-			return
-		}
 		wiped, err := Wipe(a.root)
 		answer(w, wiped, err)
+	})
+	mux.HandleFunc("PUT /config", func(w http.ResponseWriter, r *http.Request) {
+		var text string
+		if decode(w, r, &text) {
+			answer(w, struct{}{}, configure(a.root, []byte(text)))
+		}
 	})
 	return mux
 }

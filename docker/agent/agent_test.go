@@ -153,7 +153,8 @@ func TestWithoutDataThereIsNoDump(t *testing.T) {
 	}
 }
 
-// TestAWipeSparesWhatRuns writes files as a broker does, and wipes them: not while the broker's lock is held, then all but the lock.
+// TestAWipeSparesWhatRuns writes files as a broker does, and wipes them: not while the broker's lock is held, then all but the lock and
+// the configuration.
 func TestAWipeSparesWhatRuns(t *testing.T) {
 	root := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(root, "orders-0"), 0o755); err != nil {
@@ -165,10 +166,13 @@ func TestAWipeSparesWhatRuns(t *testing.T) {
 		}
 	}
 	a, client := started(t, nil)
-	if _, err := client.Wipe(t.Context()); err == nil {
-		t.Error("an agent without data wiped some")
+	if _, err := client.Wipe(t.Context()); err == nil || client.Configure(t.Context(), "node.id=1") == nil {
+		t.Error("an agent without data wiped some, or took a configuration")
 	}
 	a.root = root
+	if err := client.Configure(t.Context(), "node.id=1\n"); err != nil {
+		t.Error(err)
+	}
 	lock, err := os.Open(filepath.Join(root, ".lock"))
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +188,7 @@ func TestAWipeSparesWhatRuns(t *testing.T) {
 		if w, err := client.Wipe(t.Context()); err != nil || w != want {
 			t.Errorf("wiped %+v, %v, expected %+v", w, err, want)
 		}
-		if left, err := os.ReadDir(root); err != nil || len(left) != 1 || left[0].Name() != ".lock" {
+		if left, err := os.ReadDir(root); err != nil || len(left) != 2 || left[0].Name() != ".lock" || left[1].Name() != ConfigFile {
 			t.Errorf("left %v, %v", left, err)
 		}
 	}
@@ -206,7 +210,7 @@ func TestAPortIsBothWays(t *testing.T) {
 func FuzzRequests(f *testing.F) {
 	a, _ := started(f, nil)
 	h := a.handler()
-	paths := []string{"/rules", "/probe/send", "/probe/await", "/probe/connect", "/dump", "/wipe", "/health", "/"}
+	paths := []string{"/rules", "/probe/send", "/probe/await", "/probe/connect", "/dump", "/wipe", "/config", "/health", "/"}
 	f.Add(0, []byte(`{"direction":"in","peer":"::","loss":1}`))
 	f.Add(2, []byte(`{"nonce":"12345678","for":1}`))
 	f.Add(1, bytes.Repeat([]byte("{"), 100))
@@ -214,7 +218,7 @@ func FuzzRequests(f *testing.F) {
 		path := paths[uint(which)%uint(len(paths))]
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 		defer cancel()
-		for _, method := range []string{http.MethodGet, http.MethodDelete, http.MethodPost} {
+		for _, method := range []string{http.MethodGet, http.MethodDelete, http.MethodPost, http.MethodPut} {
 			if path == "/rules" && method != http.MethodDelete { // those need a kernel
 				continue
 			}

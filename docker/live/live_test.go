@@ -110,7 +110,7 @@ func startAs(t testing.TB, change func(*history.Run)) *cluster {
 	c.env = docker.NewEnv(context.Background(), 1)
 	c.record = history.NewRecorder(c.env.Now, nil)
 	c.Cluster, err = docker.Start(c.env, c.engine, docker.Options{
-		Configs: configs, Binary: tool(t), Say: func(line string) { t.Log(line) },
+		Configs: configs, Binary: tool(t), Memory: c.run.Memory, CPUs: c.run.CPUs, Say: func(line string) { t.Log(line) },
 		Record: func(s history.Step) {
 			c.mu.Lock()
 			defer c.mu.Unlock()

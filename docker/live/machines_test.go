@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,8 +37,8 @@ func TestAFrozenBrokerIsSilent(t *testing.T) {
 	if status := dockerSays(t, "inspect", "-f", "{{.State.Status}}", c.container(3)); status != "paused" {
 		t.Errorf("the engine says %q, expected paused, which is its word for frozen", status)
 	}
-	if state, seen := frozenByKernel(t, c.container(3)); seen && !state {
-		t.Error("the kernel's freezer does not hold it")
+	if says := ofKernel(t, c.container(3), "freezer.state", "cgroup.events"); says != "" && says != "FROZEN" && !strings.Contains(says, "frozen 1") {
+		t.Errorf("the kernel's freezer says %q", says)
 	}
 	for what, err := range map[string]error{"freeze": c.Freeze(3), "pause": c.Pause(3), "resume": c.Resume(3), "start": c.Start(3), "stop": c.Stop(3, time.Second)} {
 		if err == nil {
@@ -63,20 +64,19 @@ func TestAFrozenBrokerIsSilent(t *testing.T) {
 	c.eventually("all in sync", func() bool { return len(c.Observe().Partitions[0].ISR) == 3 })
 }
 
-// frozenByKernel looks for the container's cgroup by its id, of version 1 or 2; seen is false where it is not to be found from here.
-func frozenByKernel(t testing.TB, name string) (state, seen bool) {
+// ofKernel reads a file of a container's cgroup, by the name that it has in version 1 or 2; "" where it is not to be found from here.
+func ofKernel(t testing.TB, name, one, two string) string {
 	t.Helper()
 	id := dockerSays(t, "inspect", "-f", "{{.Id}}", name)
-	for _, pattern := range []string{"/sys/fs/cgroup/freezer/docker/" + id + "/freezer.state", "/sys/fs/cgroup/*/*" + id + "*/cgroup.events"} {
+	for _, pattern := range []string{"/sys/fs/cgroup/*/docker/" + id + "/" + one, "/sys/fs/cgroup/*/*" + id + "*/" + two} {
 		files, _ := filepath.Glob(pattern)
 		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err == nil {
-				return strings.Contains(string(text), "FROZEN") || strings.Contains(string(text), "frozen 1"), true
+			if text, err := os.ReadFile(file); err == nil {
+				return strings.TrimSpace(string(text))
 			}
 		}
 	}
-	return false, false
+	return ""
 }
 
 // TestAWipedBrokerStartsOnNothing wipes a follower that holds records: its partitions are gone, the controller's log is spared, and after its
@@ -97,8 +97,8 @@ func TestAWipedBrokerStartsOnNothing(t *testing.T) {
 	if s := c.ProbeProcess(victim); s != world.ProcessGone {
 		t.Errorf("a wiped broker is %s", s)
 	}
-	if left := c.volume(c.container(victim) + "-data"); len(left) != 1 || left[0] != ".lock" {
-		t.Errorf("the wipe left %q, expected the lock alone", left)
+	if left := c.volume(c.container(victim) + "-data"); !slices.Equal(left, []string{".lock", "broker.properties"}) {
+		t.Errorf("the wipe left %q, expected the lock and the configuration alone", left)
 	}
 	if after := c.volume(metadata); len(after) < 2 || len(after) < len(before) {
 		t.Errorf("the controller's log had %q, has %q", before, after)
@@ -163,4 +163,29 @@ func TestEveryStateIsTakenDown(t *testing.T) {
 	c.do(err)
 	c.do(c.Freeze(1))
 	c.do(c.Pause(2))
+}
+
+// TestLimitsAreTheKernels gives brokers the least memory and a part of a processor: the kernel holds them to it, they know it, and they
+// serve all the same.
+func TestLimitsAreTheKernels(t *testing.T) {
+	const memory = 64 << 20
+	c := startAs(t, func(r *history.Run) { r.Memory, r.CPUs = memory, 0.3 })
+	c.work(2).Load(c.env.Now() + 3*time.Second)
+	if leo := c.Observe().Partitions[0].Replicas[0].LEO; leo < 20 {
+		t.Errorf("%d records were written in 3 s, expected 20 or more", leo)
+	}
+	for _, b := range c.Brokers() {
+		if got := dockerSays(t, "inspect", "-f", "{{.HostConfig.Memory}} {{.HostConfig.NanoCpus}}", c.container(b)); got != "67108864 300000000" {
+			t.Errorf("broker %d has limits %s", b, got)
+		}
+		if log, err := c.Log(b); err != nil || !strings.Contains(log, "fits into the container's memory") || !strings.Contains(log, itoa(memory)) {
+			t.Errorf("broker %d does not know its memory: %v", b, err)
+		}
+		if quota := ofKernel(t, c.container(b), "cpu.cfs_quota_us", "cpu.max"); quota != "" && !strings.HasPrefix(quota, "30000") {
+			t.Errorf("the kernel gives broker %d %q µs of each 100 ms", b, quota)
+		}
+		if killed := dockerSays(t, "inspect", "-f", "{{.State.OOMKilled}} {{.State.Running}}", c.container(b)); killed != "false true" {
+			t.Errorf("broker %d: killed for its memory, runs: %s", b, killed)
+		}
+	}
 }
