@@ -123,7 +123,8 @@ var ownFlag = map[string]string{
 
 // given lists the keys that follow from where a broker of a run lives.
 var given = []string{
-	"process.roles", "listeners", "advertised.listeners", "log.dirs", "metadata.log.dir", "tidemark.debug.listener",
+	"process.roles", "listeners", "advertised.listeners", "inter.broker.listener.name", "controller.listener.names",
+	"listener.security.protocol.map", "log.dirs", "metadata.log.dir", "tidemark.debug.listener",
 }
 
 // processOnly lists the keys of a broker's process: its sockets and queues, of which a simulated broker has none.
