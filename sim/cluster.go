@@ -76,7 +76,7 @@ func (w *World) Wipe(b history.BrokerID) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	h.end(endByKill, "killed")
+	h.end(endByKill, "wiped")
 	detail, err := h.wipe()
 	if err != nil {
 		return "", fmt.Errorf("wipe of broker %d: %w", b, err)

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -10,7 +9,7 @@ import (
 // with the power. What is known of its replicas goes too.
 func (h *host) wipe() (detail string, err error) {
 	var r removed
-	err = errors.Join(h.drive.empty("", &r), h.drive.SyncDir(""))
+	err = h.drive.empty("", &r)
 	clear(h.last)
 	if h.w.note(noteWipe, h.id, uint64(r.files), uint64(r.bytes), nil) {
 		h.w.tell(h.id, r.String())
@@ -55,5 +54,5 @@ func (d *drive) empty(dir string, r *removed) error {
 			return err
 		}
 	}
-	return nil
+	return d.SyncDir(dir)
 }
