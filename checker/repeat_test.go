@@ -49,6 +49,9 @@ func TestARetryMayRepeatItsValue(t *testing.T) {
 			if second := fmt.Sprintf("it also stands at offset %d", op.Offset); f.Offset <= op.Offset || !strings.Contains(f.Text, second) {
 				t.Fatalf("%s, seed %d: %s", tt.client, seed, f.Text)
 			}
+			if tt.want == Valid && !strings.Contains(f.Text, fmt.Sprintf("The acknowledgement is of the copy at offset %d.", op.Offset)) {
+				t.Fatalf("%s, seed %d: %s", tt.client, seed, f.Text)
+			}
 			if tt.want == Valid && (v.Porcupine.Outcome != Agrees || f.Severity != Allowed || !strings.Contains(v.Reason, "at least once")) {
 				t.Fatalf("%s, seed %d: %s: %s; the second judge %s", tt.client, seed, f.Severity, v.Reason, v.Porcupine.Outcome)
 			}

@@ -54,7 +54,9 @@ func (c *logCheck) text(a *anomaly, f *Finding, d deposed) string {
 		sayElection(say, d)
 	}
 	sayAck(say, w, f)
-	if len(w.HeldBy) > 0 {
+	if a.class == Duplicate && !a.once {
+		c.sayCopy(say, a, w)
+	} else if len(w.HeldBy) > 0 {
 		say("%s held it then%s.", brokers(w.HeldBy, "Only broker"), inISR(w.ISR))
 		c.sayRule(say, w)
 	} else if len(w.ISR) > 0 && w.Acked >= 0 {
@@ -91,6 +93,13 @@ func sayAck(say func(string, ...any), w *Witness, f *Finding) {
 		at = fmt.Sprintf(" at offset %d", f.Offset)
 	}
 	say("Value %s was acknowledged at %s%s%s.", w.Value, clock(w.Acked), by, at)
+}
+
+// sayCopy tells which copy of a value an acknowledgement is of. Who held the other then says nothing.
+func (c *logCheck) sayCopy(say func(string, ...any), a *anomaly, w *Witness) {
+	if op := &c.h.Ops[a.send]; w.Acked >= 0 && op.Offset >= 0 {
+		say("The acknowledgement is of the copy at offset %d.", op.Offset)
+	}
 }
 
 func (c *logCheck) sayTwoValues(say func(string, ...any), a *anomaly, f *Finding) {
