@@ -48,7 +48,7 @@ type machine struct {
 	broker    string
 	address   string // on the private network
 	kafka     string // where this process dials, host:port
-	published string // where the engine publishes the same port on 127.0.0.1
+	published string // where the engine publishes the external listener on 127.0.0.1
 	debug     string // base of the debug endpoint
 	agent     agent.Client
 	steps     stepReader
@@ -136,27 +136,13 @@ func (c *Cluster) bringUp() error {
 	if err != nil {
 		return err
 	}
-	c.introduce()
+	if err := c.introduce(); err != nil {
+		return err
+	}
 	if err := c.each(c.startBroker); err != nil {
 		return err
 	}
 	return c.each(func(m *machine) error { return c.listens(m, "") })
-}
-
-// introduce fills in each broker's configuration with the addresses of all.
-func (c *Cluster) introduce() {
-	for _, m := range c.machines {
-		m.cfg.OneListener(m.address, kafkaPort)
-		m.cfg.Voters = slices.Clone(m.cfg.Voters)
-		for i := range m.cfg.Voters {
-			if to, err := c.machine(history.BrokerID(m.cfg.Voters[i].ID)); err == nil {
-				m.cfg.Voters[i].Host, m.cfg.Voters[i].Port = to.address, kafkaPort
-			}
-		}
-		m.cfg.Listeners[0].Host = "" // bound on every interface
-		m.cfg.Shell.LogDir, m.cfg.Shell.MetadataLogDir = dataPath, metadataPath
-		m.cfg.Shell.DebugListener = fmt.Sprintf(":%d", debugPort)
-	}
 }
 
 // properties is a configuration as the broker reads it: what differs from the defaults.
@@ -222,7 +208,7 @@ func (c *Cluster) takeDown() error {
 func (c *Cluster) Addresses() string {
 	var out []string
 	for _, m := range c.machines {
-		out = append(out, fmt.Sprintf("broker %d at %s:%d and %s (container %s)", m.id, m.address, kafkaPort, m.published, m.broker))
+		out = append(out, fmt.Sprintf("broker %d at %s:%d and %s (container %s)", m.id, m.address, agent.BrokerPort, m.published, m.broker))
 	}
 	return strings.Join(out, ", ")
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +18,6 @@ import (
 	"github.com/docker/go-connections/nat"
 	"github.com/testcontainers/testcontainers-go"
 
-	"tidemark/docker/agent"
 	"tidemark/history"
 )
 
@@ -52,14 +50,6 @@ func (c *Cluster) routed() (bool, error) {
 		own, ok := a.(*net.IPNet)
 		return ok && slices.ContainsFunc(info.IPAM.Config, func(i network.IPAMConfig) bool { return i.Gateway == own.IP.String() })
 	}), nil
-}
-
-// published lists the ports that are published on 127.0.0.1: that of Kafka's clients, and where this process has no other way all.
-func (c *Cluster) published() []int {
-	if c.direct {
-		return []int{kafkaPort}
-	}
-	return []int{kafkaPort, debugPort, agent.ControlPort}
 }
 
 // prepare starts a broker's sidecar, and meanwhile makes the container that will join it.
@@ -165,45 +155,16 @@ func (c *Cluster) inspect(name string) (container.InspectResponse, error) {
 
 // reach finds out how this process gets to a sidecar that was started, and waits until its agent answers.
 func (c *Cluster) reach(m *machine) error {
-	err := c.find(m)
+	info, err := c.inspect(m.sidecar)
+	if err == nil {
+		err = c.locate(m, info)
+	}
 	if err == nil {
 		err = c.answers(m)
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("sidecar of broker %d does not answer: %w", m.id, err), c.lastWords(m.sidecar))
 	}
-	return nil
-}
-
-// find fills in the address that the engine gave a sidecar, and where its ports are reached.
-func (c *Cluster) find(m *machine) error {
-	info, err := c.inspect(m.sidecar)
-	if err != nil {
-		return err
-	}
-	if n := info.NetworkSettings.Networks[c.network]; n != nil {
-		m.address = n.IPAddress
-	}
-	if _, err := netip.ParseAddr(m.address); err != nil {
-		return fmt.Errorf("container %s has address %q on network %s, expected an IP address", m.sidecar, m.address, c.network)
-	}
-	at := make(map[int]string)
-	for _, port := range []int{kafkaPort, debugPort, agent.ControlPort} {
-		at[port] = net.JoinHostPort(m.address, strconv.Itoa(port))
-		bound := info.NetworkSettings.Ports[nat.Port(strconv.Itoa(port)+"/tcp")]
-		if port == kafkaPort && len(bound) > 0 {
-			m.published = net.JoinHostPort(bound[0].HostIP, bound[0].HostPort)
-		}
-		if c.direct {
-			continue
-		}
-		if len(bound) == 0 {
-			return fmt.Errorf("port %d of container %s is not published", port, m.sidecar)
-		}
-		at[port] = net.JoinHostPort(bound[0].HostIP, bound[0].HostPort)
-	}
-	m.kafka, m.debug = at[kafkaPort], "http://"+at[debugPort]
-	m.agent = agent.Client{Base: "http://" + at[agent.ControlPort], HTTP: c.http}
 	return nil
 }
 

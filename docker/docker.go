@@ -24,12 +24,6 @@ func Abilities() []world.Ability {
 	}
 }
 
-// Ports within a broker's network namespace.
-const (
-	kafkaPort = 9092
-	debugPort = 9192
-)
-
 // Where a broker finds its files.
 const (
 	dataPath     = "/data"

@@ -8,10 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"tidemark/broker/config"
+	"tidemark/docker/agent"
 )
 
 // compile builds the smallest program there is.
@@ -86,7 +88,10 @@ func TestBrokersReadWhatTheyAreGiven(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.machines[0].address, c.machines[1].address = "192.0.2.1", "192.0.2.2"
-	c.introduce()
+	c.machines[0].published, c.machines[1].published = "127.0.0.1:30001", "127.0.0.1:30002"
+	if err := c.introduce(); err != nil {
+		t.Fatal(err)
+	}
 	for i, m := range c.machines {
 		read, err := config.Parse(properties(m.cfg))
 		if err != nil {
@@ -95,8 +100,12 @@ func TestBrokersReadWhatTheyAreGiven(t *testing.T) {
 		if properties(read) != properties(m.cfg) || read.MinInsyncReplicas != 2 || read.AdvertisedListeners[0].Host != m.address || int(read.NodeID) != i+1 {
 			t.Errorf("written as\n%sread as\n%s", properties(m.cfg), properties(read))
 		}
-		if read.Voters[0].Host != "192.0.2.1" || read.Voters[1].Host != "192.0.2.2" {
+		if read.Voters[0].Host != "192.0.2.1" || read.Voters[1].Host != "192.0.2.2" || read.Voters[0].Port != agent.ControllerPort {
 			t.Errorf("voters %v", read.Voters)
+		}
+		want := []config.Listener{{Name: "BROKER", Host: m.address, Port: 9092}, {Name: "EXTERNAL", Host: "127.0.0.1", Port: int32(30001 + i)}}
+		if len(read.Listeners) != 3 || !slices.Equal(read.AdvertisedListeners, want) {
+			t.Errorf("clients are told %v, expected %v", read.AdvertisedListeners, want)
 		}
 		if read.Shell.LogDir == read.Shell.MetadataLogDir {
 			t.Error("partitions and controller log lie on one volume")
