@@ -28,6 +28,9 @@ in the run's directory holds and the next run can take over.
     when isr(orders/0) = 1    stop leader(orders/0)               for 2s
     at 20s                    powerfail broker 2, broker 3        for 1s
     at 25s                    elect broker 1 on orders/0
+    at 30s                    partition leader(orders/0) | rest on port controller    for 5s
+    at 40s                    loss controller | rest at 0.3       for 6s
+    at 50s                    wipe follower(orders/0)             for 1s
 
 When
     at T                      so long after the start of the load. Trace, report, --from and --until count from the start of the run,
@@ -48,27 +51,34 @@ Several stand with commas between them.
 
 What
     kill X                    the process ends at once (SIGKILL). What it wrote to its files stays, synced or not
+    wipe X                    a kill, and everything that the broker keeps for partitions is removed: it starts again on none. The
+                              controller's log is spared
     powerfail X               the machine loses power: what was not synced is lost, in whole or in part, and the last write may be torn
     stop X                    an orderly shutdown (SIGTERM): leadership is handed over first. A broker that does not end in 10s is killed
     pause X                   the process stands still (SIGSTOP) with its connections open, and knows nothing of it when it goes on
+    freeze X                  the same by the freezer of its control group (docker pause)
     clock X at 1.05           the clock runs fast or slow: 0.1 to 10 times, not 1
     elect X on P              a clean election makes X, a member of the ISR, the leader of P; it has no length
     partition X | Y           nothing passes between two sides; in a partition broker numbers stand alone: partition 1, 2 | 3
     partition X -> Y          nothing passes from X to Y, the other way is open; rest stands for all others on either side
     partition ring            every broker hears from a majority, no two from the same one
     partition bridge X        two halves that only X can talk to both of
+    ... on port controller    behind X | Y or X -> Y: only what is for controllers is cut (the quorum, heartbeats, ISR changes, forwarded
+                              requests, with their answers). on port broker: only replication
+    loss X | Y at 0.3         of the packets between two sides that share is lost, drawn for each: 0.01 to 0.99. TCP sends again, later and
+                              later. loss X -> Y at 0.3: only of those from X to Y. A link loses packets for one fault at a time
 Containers cannot do powerfail and clock: they share the machine's page cache and clock.
 
 For how long
-    for 5s                    then it is undone: the broker starts or goes on, the clock is right, links pass. Without it the fault stays
+    for 5s                    then it is undone: the broker starts or goes on, the clock is right, links pass all. Without it the fault stays
                               until the plan's end
 Every fault is probed: it counts as having taken effect only if a probe found it in force.
 
 The fault budget
-A replica is unclean from the moment when it is killed or loses power until it is back in the ISR; one that lost unsynced data must also
-reach the high watermark again. A kill or power failure is refused if afterwards, of some partition, min.insync.replicas or more replicas
-would be unclean and one of them may have lost unsynced data. Inside this budget what was acknowledged under acks=all is on a replica that kept
-it, so a loss is a violation. In classic mode (--classic) a power failure also runs alone: every other fault is over and every ISR full.
+A replica is unclean from the moment when it is killed, wiped or loses power until it is back in the ISR; one that lost data must also reach
+the high watermark again. A kill, wipe or power failure is refused if afterwards, of some partition, min.insync.replicas or more replicas
+would be unclean and one of them may have lost data. Inside this budget what was acknowledged under acks=all is on a replica that kept it,
+so a loss is a violation. In classic mode (--classic) a power failure or a wipe also runs alone: every other fault is over and every ISR full.
 --beyond-budget refuses nothing of this; losses are then reported as allowed.
 `
 
