@@ -22,7 +22,7 @@ import (
 )
 
 // TestRealClients lets franz-go and kcat list, produce and consume, against one broker and three: over the ports that are published on
-// 127.0.0.1, and as processes inside the run's network, where a sidecar's namespace takes them.
+// 127.0.0.1, and as processes inside the run's network, where a sidecar's namespace takes them. Each is told addresses that it can reach.
 func TestRealClients(t *testing.T) {
 	engine(t)
 	for _, brokers := range []int{1, 3} {
@@ -38,13 +38,13 @@ func TestRealClients(t *testing.T) {
 				t.Fatalf("published at %q, expected 127.0.0.1", published[i])
 			}
 			t.Run("franz-go over published ports", func(t *testing.T) {
-				if err := useFranz(t.Context(), published, brokers, "published"); err != nil {
+				if err := useFranz(t.Context(), published, "published"); err != nil {
 					t.Error(err)
 				}
 			})
 			t.Run("kcat over published ports", func(t *testing.T) {
 				needKcat(t)
-				useKcat(t, []string{"kcat"}, published, brokers, "published-kcat")
+				useKcat(t, []string{"kcat"}, published, "published-kcat")
 			})
 			enter := []string{"nsenter", "-t", dockerSays(t, "inspect", "-f", "{{.State.Pid}}", c.container(1)+"-agent"), "-n"}
 			t.Run("franz-go inside", func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestRealClients(t *testing.T) {
 			t.Run("kcat inside", func(t *testing.T) {
 				needKcat(t)
 				needNamespace(t, enter)
-				useKcat(t, append(enter, "kcat"), inside, brokers, "inside-kcat")
+				useKcat(t, append(enter, "kcat"), inside, "inside-kcat")
 			})
 		})
 	}
@@ -78,7 +78,7 @@ func TestFranzByItself(t *testing.T) {
 		t.Skip("it is TestRealClients that runs it")
 	}
 	seeds := strings.Split(text, ",")
-	if err := useFranz(t.Context(), seeds, len(seeds), "inside"); err != nil {
+	if err := useFranz(t.Context(), seeds, "inside"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -95,8 +95,8 @@ func values(who string) []string {
 	return out
 }
 
-// useFranz lists, produces and consumes.
-func useFranz(ctx context.Context, seeds []string, brokers int, who string) error {
+// useFranz lists, produces and consumes. It must be told of the brokers at the addresses by which it came, and of no others.
+func useFranz(ctx context.Context, seeds []string, who string) error {
 	ctx, cancel := context.WithTimeout(ctx, clientBound)
 	defer cancel()
 	client, err := kgo.NewClient(kgo.SeedBrokers(seeds...), kgo.DefaultProduceTopic("orders"), kgo.ConsumeTopics("orders"),
@@ -109,8 +109,12 @@ func useFranz(ctx context.Context, seeds []string, brokers int, who string) erro
 	if err != nil {
 		return fmt.Errorf("listing: %w", err)
 	}
-	if len(listed.Brokers) != brokers || len(listed.Topics) != 1 || len(listed.Topics[0].Partitions) != 3 {
-		return fmt.Errorf("listed %d brokers and topics %v, expected %d and orders with 3 partitions", len(listed.Brokers), listed.Topics, brokers)
+	var told []string
+	for _, b := range listed.Brokers {
+		told = append(told, fmt.Sprintf("%s:%d", b.Host, b.Port))
+	}
+	if slices.Sort(told); !slices.Equal(told, slices.Sorted(slices.Values(seeds))) || len(listed.Topics) != 1 || len(listed.Topics[0].Partitions) != 3 {
+		return fmt.Errorf("listed brokers at %q and topics %v, expected %q and orders with 3 partitions", told, listed.Topics, seeds)
 	}
 	sent := values(who)
 	for _, v := range sent {
@@ -136,8 +140,8 @@ func useFranz(ctx context.Context, seeds []string, brokers int, who string) erro
 	return nil
 }
 
-// useKcat lists, produces and consumes by kcat.
-func useKcat(t *testing.T, kcat, seeds []string, brokers int, who string) {
+// useKcat is useFranz by kcat.
+func useKcat(t *testing.T, kcat, seeds []string, who string) {
 	t.Helper()
 	run := func(input string, args ...string) string {
 		t.Helper()
@@ -155,7 +159,11 @@ func useKcat(t *testing.T, kcat, seeds []string, brokers int, who string) {
 		return string(text)
 	}
 	listed := run("", "-L", "-t", "orders")
-	for _, want := range []string{fmt.Sprintf(" %d brokers:", brokers), `topic "orders" with 3 partitions`, "(controller)"} {
+	wanted := []string{fmt.Sprintf(" %d brokers:", len(seeds)), `topic "orders" with 3 partitions`, "(controller)"}
+	for _, seed := range seeds {
+		wanted = append(wanted, " at "+seed)
+	}
+	for _, want := range wanted {
 		if !strings.Contains(listed, want) {
 			t.Errorf("the list lacks %q: %s", want, listed)
 		}
