@@ -3,11 +3,13 @@ package broker
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
 	"tidemark/broker/config"
 	"tidemark/broker/disk"
+	"tidemark/broker/metadata"
 )
 
 // TestRaftIsServedWhereTheControllerIs hands a voter's message to another voter at each of its listeners: with a controller's listener
@@ -36,6 +38,20 @@ func TestRaftIsServedWhereTheControllerIs(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAsManyListenersAsEndpoints: what the configuration allows, the controller registers.
+func TestAsManyListenersAsEndpoints(t *testing.T) {
+	for n, want := range map[int]bool{metadata.EndpointsMax: true, metadata.EndpointsMax + 1: false} {
+		cfg := config.Default()
+		var listeners []string
+		for i := range n {
+			listeners = append(listeners, fmt.Sprintf("L%d://a:%d", i, i+1))
+		}
+		if err := cfg.Set("listeners", strings.Join(listeners, ",")); (err == nil) != want {
+			t.Errorf("%d listeners: %v, expected them taken: %v", n, err, want)
+		}
 	}
 }
 

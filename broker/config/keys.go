@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -151,6 +152,7 @@ func setRoles(c *Config, s string) error {
 // hostMax bounds a host's name, as DNS does.
 const hostMax = 255
 
+// parseAddress reads host:port. As in Kafka an IPv6 address stands in brackets, which are not part of the host.
 func parseAddress(s string) (string, int32, error) {
 	i := strings.LastIndexByte(s, ':')
 	if i <= 0 {
@@ -160,16 +162,30 @@ func parseAddress(s string) (string, int32, error) {
 	if err != nil || port == 0 {
 		return "", 0, fmt.Errorf("port %q in %q, expected 1 to 65535", short(s[i+1:]), short(s))
 	}
-	if i > hostMax {
-		return "", 0, fmt.Errorf("host %q of %d bytes, expected at most %d", short(s[:i]), i, hostMax)
+	host := s[:i]
+	if len(host) > hostMax {
+		return "", 0, fmt.Errorf("host %q of %d bytes, expected at most %d", short(host), i, hostMax)
 	}
-	return s[:i], int32(port), nil
+	if inner, ok := strings.CutPrefix(host, "["); ok {
+		if host, ok = strings.CutSuffix(inner, "]"); !ok || !strings.Contains(host, ":") {
+			return "", 0, fmt.Errorf("host %q, expected an IPv6 address between brackets", short(s[:i]))
+		}
+	}
+	if strings.ContainsAny(host, "[]") {
+		return "", 0, fmt.Errorf("host %q, expected a name or an address", short(s[:i]))
+	}
+	return host, int32(port), nil
+}
+
+// joinAddress is host:port, as parseAddress, net.Dial and net.Listen read it.
+func joinAddress(host string, port int32) string {
+	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
 
 func getVoters(c *Config) string {
 	var out []string
 	for _, v := range c.Voters {
-		out = append(out, fmt.Sprintf("%d@%s:%d", v.ID, v.Host, v.Port))
+		out = append(out, fmt.Sprintf("%d@%s", v.ID, joinAddress(v.Host, v.Port)))
 	}
 	return strings.Join(out, ",")
 }

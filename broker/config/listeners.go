@@ -25,7 +25,7 @@ const (
 )
 
 // Address is host:port, as net.Dial and net.Listen take it.
-func (l Listener) Address() string { return fmt.Sprintf("%s:%d", l.Host, l.Port) }
+func (l Listener) Address() string { return joinAddress(l.Host, l.Port) }
 
 // String is NAME://host:port.
 func (l Listener) String() string { return l.Name + "://" + l.Address() }
@@ -198,7 +198,7 @@ func (c *Config) completeListeners() {
 
 // everyInterface reports whether a host is an address to bind, but none to connect to.
 func everyInterface(host string) bool {
-	ip := net.ParseIP(strings.Trim(host, "[]"))
+	ip := net.ParseIP(host)
 	return host == "" || ip != nil && ip.IsUnspecified()
 }
 

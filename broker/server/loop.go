@@ -2,6 +2,8 @@ package server
 
 import (
 	"fmt"
+	"net"
+	"strconv"
 	"time"
 
 	"tidemark/broker"
@@ -207,7 +209,7 @@ func (s *Server) addressOf(to broker.Link) (string, error) {
 	return "", fmt.Errorf("node %d is no voter", to.Peer)
 }
 
-func address(host string, port int32) string { return fmt.Sprintf("%s:%d", host, port) }
+func address(host string, port int32) string { return net.JoinHostPort(host, strconv.Itoa(int(port))) }
 
 // link is the way to a peer for one purpose, made at its first use.
 func (s *Server) link(to broker.Link) *link {

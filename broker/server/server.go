@@ -1,9 +1,10 @@
 // Package server is the shell of the broker's state machine for real life: TCP, timers, files. It decides nothing: the simulator
 // is the other shell of the same broker.Node.
 //
-// One goroutine, the loop, owns the node: everything that happens comes to it as an event. Each accepted connection has a goroutine
-// that reads a request at a time and one that writes its answer; each way to a peer one that dials and writes and one that reads;
-// one goroutine flushes files. None of them waits for another but through the loop, which waits for none.
+// One goroutine, the loop, owns the node: everything that happens comes to it as an event. Each listener has a goroutine that
+// accepts; each accepted connection one that reads a request at a time and one that writes its answer; each way to a peer one that
+// dials and writes and one that reads; one goroutine flushes files. None of them waits for another but through the loop, which waits
+// for none.
 package server
 
 import (
