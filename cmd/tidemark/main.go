@@ -103,7 +103,7 @@ func rootCommand() *cobra.Command {
 		Version:       harness.Version + " (build " + harness.BuildHash() + ")",
 		SilenceErrors: true, SilenceUsage: true,
 	}
-	root.AddCommand(runCommand(), replayCommand(), checkCommand(), huntCommand(), brokerCommand(),
+	root.AddCommand(runCommand(), replayCommand(), checkCommand(), exportCommand(), huntCommand(), brokerCommand(),
 		planTopic(), optionsTopic())
 	root.AddCommand(containerCommands()...)
 	return root

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"tidemark/history"
+	"tidemark/history/edn"
+	"tidemark/results"
+)
+
+func exportCommand() *cobra.Command {
+	var format, output string
+	c := &cobra.Command{
+		Use:   "export DIR",
+		Short: "Write a stored run's history in another format",
+		Long: "Writes the history of a run directory as EDN in the format of Jepsen's Kafka workload, which Jepsen's checker reads, and check too.\n" +
+			"Partition i of the topic is key i; values become numbers, in the order in which the history first names them; a consumer that does not\n" +
+			"read on where it stopped assigns itself its partition anew; faults are :info operations of the nemesis. Protocol steps, observed\n" +
+			"states and replica dumps have no place in the format and are left out.",
+		Args: exactly("DIR"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if format != "jepsen" {
+				return usage(fmt.Errorf("--format %q, expected jepsen", format))
+			}
+			d, run, err := results.Open(args[0])
+			if err != nil {
+				return usage(err)
+			}
+			h, truncated, err := d.History()
+			if err != nil {
+				return usage(err)
+			}
+			if truncated != "" {
+				fmt.Fprintln(c.ErrOrStderr(), "tidemark: the history is cut:", truncated)
+			}
+			if output == "" {
+				if err := edn.Write(c.OutOrStdout(), run, h); err != nil {
+					return trouble(err)
+				}
+				return nil
+			}
+			if err := exportTo(output, run, h); err != nil {
+				return trouble(err)
+			}
+			fmt.Fprintf(c.ErrOrStderr(), "wrote %s\n", output)
+			return nil
+		},
+	}
+	c.Flags().StringVar(&format, "format", "jepsen", "the format: jepsen")
+	c.Flags().StringVarP(&output, "output", "o", "", "the file to write, instead of standard output")
+	return c
+}
+
+// exportTo puts a file in place whole or not at all.
+func exportTo(path string, run history.Run, h *history.History) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(edn.Write(f, run, h), f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// isFile reports whether a path is a file, not a run's directory.
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
+}
+
+// readJepsen reads a history in the format of Jepsen's Kafka workload, and says what was read.
+func readJepsen(log io.Writer, path, contract string) (history.Run, *history.History, error) {
+	run, h, err := edn.ReadFile(path)
+	if err != nil {
+		return run, nil, err
+	}
+	if contract != "" {
+		run, err = asAnother(run, contract)
+	}
+	fmt.Fprintf(log, "read a history of Jepsen's format: operations %d, partitions %d\n", len(h.Ops), run.Parts)
+	return run, h, err
+}

@@ -1,0 +1,313 @@
+package edn
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	"tidemark/history"
+)
+
+// Write writes a run's history so that Jepsen's checker reads it, one operation a line.
+//
+// Partition i of the run's topic is key i. Values become numbers from 0 on, in the order in which the history first names them, the same
+// number for the same text; Jepsen's checker needs them unique and of one type. A poll is of one partition and begins at a position of its
+// own, which the format cannot say: the consumer assigns itself the partitions that it polls, and where it does not go on at the end of its
+// last answer it assigns itself nothing and then the partition anew, which is where Jepsen's checker looks for no order of answers.
+// Operations that were still pending at the end become :info there. A fault's phases become :info operations of the nemesis.
+//
+// What the format has no place for stands in fields that begin with :tidemark/ and in two operations of the nemesis, :tidemark/run and
+// :tidemark/mark, so that Read gives the same sends, polls and faults back. Left out are protocol steps, observed states, replica dumps,
+// seeks, and which broker and leader epoch an operation went to.
+func Write(w io.Writer, run history.Run, h *history.History) error {
+	out := &writer{w: bufio.NewWriterSize(w, 64<<10), topic: run.Topic, values: map[string]int64{}, consumers: map[int32]*assigned{}}
+	plain, err := json.Marshal(run)
+	if err != nil {
+		return fmt.Errorf("writing EDN: %w", err)
+	}
+	out.nemesis(0, nemesisRun, string(appendString(nil, string(plain))), "")
+	for _, e := range inOrder(h) {
+		if err := out.event(h, e); err != nil {
+			return fmt.Errorf("writing EDN: %w", err)
+		}
+	}
+	for i := range h.Ops {
+		if op := &h.Ops[i]; op.Kind != history.Seek && op.Outcome == history.Pending {
+			out.complete(op, out.last)
+		}
+	}
+	if err := out.w.Flush(); err != nil {
+		return fmt.Errorf("writing EDN: %w", err)
+	}
+	return nil
+}
+
+// event is one entry of a history: an operation's invocation or completion, a fault's phase, a mark.
+type event struct {
+	index int64
+	what  uint8 // of the constants below
+	at    int32 // position in its slice
+}
+
+const (
+	invoked uint8 = iota
+	completed
+	faulted
+	marked
+)
+
+func inOrder(h *history.History) []event {
+	events := make([]event, 0, 2*len(h.Ops)+len(h.Faults)+len(h.Marks))
+	for i := range h.Ops {
+		events = append(events, event{h.Ops[i].InvokeIndex, invoked, int32(i)})
+		if h.Ops[i].Outcome != history.Pending {
+			events = append(events, event{h.Ops[i].ReturnIndex, completed, int32(i)})
+		}
+	}
+	for i := range h.Faults {
+		events = append(events, event{h.Faults[i].Index, faulted, int32(i)})
+	}
+	for i := range h.Marks {
+		events = append(events, event{h.Marks[i].Index, marked, int32(i)})
+	}
+	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.index, b.index) })
+	return events
+}
+
+// writer writes entries and keeps what the next depend on.
+type writer struct {
+	w         *bufio.Writer
+	topic     string
+	index     int64
+	last      time.Duration
+	line      []byte
+	values    map[string]int64
+	consumers map[int32]*assigned
+}
+
+// assigned is what a process was assigned, and where Jepsen's checker takes it to read on.
+type assigned struct {
+	keys []int32 // ascending
+	next map[int32]history.Offset
+}
+
+func (w *writer) event(h *history.History, e event) error {
+	switch e.what {
+	case faulted:
+		f := &h.Faults[e.at]
+		extra := fmt.Sprintf(", %s %d, %s %s, %s %s, %s %s, %s %s", fieldFault, f.Fault, fieldPhase, quoted(string(f.Phase)), fieldKind, quoted(f.Kind),
+			fieldLine, quoted(f.Line), fieldDetail, quoted(f.Detail))
+		w.nemesis(f.Time, faultName(f), quoted(f.Line), extra)
+		return nil
+	case marked:
+		m := &h.Marks[e.at]
+		w.nemesis(m.Time, nemesisMark, quoted(m.Name), fmt.Sprintf(", %s %t, %s %s", fieldFailed, m.Failed, fieldDetail, quoted(m.Detail)))
+		return nil
+	}
+	op := &h.Ops[e.at]
+	switch {
+	case op.Kind == history.Seek:
+		return nil
+	case op.Partition.Topic != w.topic || op.Partition.Index < 0:
+		return fmt.Errorf("operation %d is on %q, expected a partition of the run's topic, %q", op.ID, op.Partition, w.topic)
+	case op.Process < 0:
+		return fmt.Errorf("operation %d is of process %d, expected none below 0", op.ID, op.Process)
+	case e.what == invoked:
+		w.invoke(op)
+		return nil
+	}
+	for _, r := range op.Records {
+		if r.Offset < 0 {
+			return fmt.Errorf("operation %d returned a record at offset %d, expected none below 0", op.ID, r.Offset)
+		}
+	}
+	w.complete(op, op.Return)
+	return nil
+}
+
+// faultName is what Jepsen's own nemeses call a fault's beginning and its end.
+func faultName(f *history.FaultEvent) string {
+	ends := f.Phase == history.FaultUndone || f.Phase == history.FaultVerified
+	switch {
+	case f.Kind == "kill" && ends:
+		return "start"
+	case f.Kind == "pause" && ends:
+		return "resume"
+	case f.Kind == "kill" || f.Kind == "pause":
+		return f.Kind
+	case ends:
+		return "stop-" + faultWord(f.Kind)
+	}
+	return "start-" + faultWord(f.Kind)
+}
+
+// faultWord keeps a kind that is no word out of a keyword.
+func faultWord(kind string) string {
+	for _, c := range []byte(kind) {
+		if c < 'a' || c > 'z' {
+			return "fault"
+		}
+	}
+	if kind == "" {
+		return "fault"
+	}
+	return kind
+}
+
+func (w *writer) invoke(op *history.Op) {
+	if op.Kind == history.Send {
+		w.head("invoke", "send", op.Process, op.Invoke)
+		w.line = append(w.line, `[[:send `...)
+		w.number(int64(op.Partition.Index)).space().number(w.value(op.Value))
+		w.line = append(w.line, `]]`...)
+		if op.Acks != -1 {
+			w.field(fieldAcks).number(int64(op.Acks))
+		}
+		if op.Marker {
+			w.field(fieldMarker).word("true")
+		}
+	} else {
+		w.assign(op)
+		w.head("invoke", "poll", op.Process, op.Invoke)
+		w.word(`[[:poll]]`).field(fieldKey).number(int64(op.Partition.Index))
+		w.field(fieldPosition).number(max(int64(op.Position), -1))
+	}
+	if op.Final {
+		w.field(fieldFinal).word("true")
+	}
+	w.end()
+}
+
+// assign writes what the consumer must be assigned before it polls as op does.
+func (w *writer) assign(op *history.Op) {
+	c := w.consumers[op.Process]
+	if c == nil {
+		c = &assigned{next: map[int32]history.Offset{}}
+		w.consumers[op.Process] = c
+	}
+	key := op.Partition.Index
+	next, had := c.next[key]
+	if had && next == op.Position {
+		return
+	}
+	if had {
+		c.keys, c.next = nil, map[int32]history.Offset{}
+		w.assignment(op, nil, false)
+	}
+	at, _ := slices.BinarySearch(c.keys, key)
+	c.keys = slices.Insert(c.keys, at, key)
+	c.next[key] = op.Position
+	w.assignment(op, c.keys, len(c.keys) == 1 && op.Position == 0)
+}
+
+func (w *writer) assignment(op *history.Op, keys []int32, beginning bool) {
+	for _, kind := range []string{"invoke", "ok"} {
+		w.head(kind, "assign", op.Process, op.Invoke)
+		w.line = append(w.line, '[')
+		for i, k := range keys {
+			if i > 0 {
+				w.space()
+			}
+			w.number(int64(k))
+		}
+		w.line = append(w.line, ']')
+		if beginning {
+			w.field(":seek-to-beginning?").word("true")
+		}
+		w.end()
+	}
+}
+
+// complete writes an operation's completion; a pending one's as :info.
+func (w *writer) complete(op *history.Op, at time.Duration) {
+	kind := [...]string{history.Pending: "info", history.OK: "ok", history.Fail: "fail", history.Info: "info"}[op.Outcome]
+	if op.Kind == history.Send {
+		w.head(kind, "send", op.Process, at)
+		w.word(`[[:send `).number(int64(op.Partition.Index)).word(` [`)
+		if op.Outcome == history.OK && op.Offset >= 0 {
+			w.number(int64(op.Offset))
+		} else {
+			w.word("nil")
+		}
+		w.space().number(w.value(op.Value)).word(`]]]`)
+	} else {
+		w.head(kind, "poll", op.Process, at)
+		w.polled(op)
+	}
+	if op.Outcome == history.Pending {
+		w.field(fieldPending).word("true")
+	}
+	if op.Error != "" {
+		w.field(":error").word(quoted(op.Error))
+	}
+	w.end()
+}
+
+func (w *writer) polled(op *history.Op) {
+	key := op.Partition.Index
+	w.word(`[[:poll {`)
+	for i, r := range op.Records {
+		if i == 0 {
+			w.number(int64(key)).word(` [`)
+		} else {
+			w.space()
+		}
+		w.word(`[`).number(int64(r.Offset)).space().number(w.value(r.Value)).word(`]`)
+	}
+	if n := len(op.Records); n > 0 {
+		w.word(`]`)
+		if next := op.Records[n-1].Offset + 1; op.Outcome == history.OK && next > 0 {
+			w.consumers[op.Process].next[key] = next
+		}
+	}
+	w.word(`}]]`).field(fieldHW).number(max(int64(op.HW), -1)).field(fieldStart).number(max(int64(op.LogStart), -1))
+}
+
+// value is the number of a value.
+func (w *writer) value(v string) int64 {
+	n, known := w.values[v]
+	if !known {
+		n = int64(len(w.values))
+		w.values[v] = n
+	}
+	return n
+}
+
+func (w *writer) nemesis(at time.Duration, f, value, extra string) {
+	w.last = max(w.last, at)
+	w.line = fmt.Appendf(w.line[:0], "{:index %d, :time %d, :process :nemesis, :type :info, :f :%s, :value %s%s", w.index, w.last, f, value, extra)
+	w.end()
+}
+
+func (w *writer) head(kind, f string, process int32, at time.Duration) {
+	w.last = max(w.last, at)
+	w.line = fmt.Appendf(w.line[:0], "{:index %d, :time %d, :process %d, :type :%s, :f :%s, :value ", w.index, w.last, process, kind, f)
+}
+
+// end ends the entry. An error of the writer below stays until Flush returns it.
+func (w *writer) end() {
+	w.line = append(w.line, "}\n"...)
+	_, _ = w.w.Write(w.line)
+	w.index++
+}
+
+func (w *writer) number(n int64) *writer {
+	w.line = strconv.AppendInt(w.line, n, 10)
+	return w
+}
+
+func (w *writer) space() *writer { return w.word(" ") }
+
+func (w *writer) word(s string) *writer {
+	w.line = append(w.line, s...)
+	return w
+}
+
+func (w *writer) field(name string) *writer { return w.word(", ").word(name).space() }
+
+func quoted(s string) string { return string(appendString(nil, s)) }
