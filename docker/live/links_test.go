@@ -2,6 +2,7 @@ package live_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -135,4 +136,55 @@ func (c *cluster) rules(at history.BrokerID) []agent.Counted {
 	rules, err := c.Rules(at)
 	c.do(err)
 	return rules
+}
+
+// TestReplicationAndQuorumAreCutApart cuts the leader off from the others at the controller's port: replication goes on, heartbeats do not,
+// so that it loses the leadership while it could keep it. Then a follower is cut off at the brokers' port: it falls out of the ISR, but its
+// heartbeats arrive.
+func TestReplicationAndQuorumAreCutApart(t *testing.T) {
+	c := start(t)
+	p := func() history.PartitionState { return c.Observe().Partitions[0] }
+	both := func(do func(from, to history.BrokerID, at world.Port) error, one, other history.BrokerID, at world.Port) {
+		t.Helper()
+		c.do(do(one, other, at))
+		c.do(do(other, one, at))
+	}
+	leader := p().Leader
+	for _, b := range c.Brokers() {
+		if b != leader {
+			both(c.Cut, leader, b, world.ControllerPort)
+		}
+	}
+	c.work(1).Load(c.env.Now() + 500*time.Millisecond)
+	s := p()
+	if s.Leader != leader || len(s.ISR) != 3 {
+		t.Fatalf("the leader was deposed before its session was over: %+v", s)
+	}
+	for _, r := range s.Replicas {
+		if r.LEO == 0 {
+			t.Errorf("replica %+v got nothing while only the controller's port was cut", r)
+		}
+	}
+	c.eventually("another leader", func() bool { return p().Leader != leader && p().Leader != history.NoBroker })
+	for _, b := range c.Brokers() {
+		if b != leader {
+			both(c.Heal, leader, b, world.ControllerPort)
+		}
+	}
+	c.eventually("all in sync", func() bool { return len(p().ISR) == 3 })
+
+	s = p()
+	f := c.follower(s)
+	both(c.Cut, s.Leader, f, world.BrokerPort)
+	c.eventually("the follower is out of sync", func() bool {
+		c.work(1).Load(c.env.Now() + 100*time.Millisecond)
+		return len(p().ISR) == 2
+	})
+	time.Sleep(4 * time.Second) // longer than a session
+	if now := p(); now.Leader != s.Leader || now.Epoch != s.Epoch || slices.Contains(now.ISR, f) || len(now.ISR) != 2 {
+		t.Errorf("a cut of the brokers' port alone made %+v of %+v", now, s)
+	}
+	both(c.Heal, s.Leader, f, world.BrokerPort)
+	c.eventually("all in sync", func() bool { return len(p().ISR) == 3 })
+	c.noRules()
 }

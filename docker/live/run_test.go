@@ -1,13 +1,9 @@
 package live_test
 
 import (
-	"bufio"
 	"context"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -77,121 +73,6 @@ func TestPlansBeyondContainersAreRefused(t *testing.T) {
 			t.Fatalf("seed %d drew a tour that containers cannot do: %v", seed, err)
 		}
 	}
-}
-
-// TestAKilledHarnessLeavesNothingForLong kills the harness at several moments: what it left is found, the next start removes it, and
-// the history is readable up to its last whole frame.
-func TestAKilledHarnessLeavesNothingForLong(t *testing.T) {
-	e := engine(t)
-	for _, moment := range []struct {
-		name, plan string
-		wait       func(*harnessed)
-		history    bool // something was recorded
-	}{
-		{"as it starts", "# no faults\n", func(h *harnessed) { h.until(t, func() bool { return len(ofRun(t, h.label())) > 2 }) }, false},
-		{"under a cut", "at 1s partition leader(orders/0) | rest\n", func(h *harnessed) { h.untilFault(t) }, true},
-		{"during a pause", "at 1s pause leader(orders/0)\n", func(h *harnessed) { h.untilFault(t) }, true},
-		{"while a broker is dead", "at 1s kill leader(orders/0)\n", func(h *harnessed) { h.untilFault(t) }, true},
-		{"as it ends", "# no faults\n", func(h *harnessed) {
-			h.until(t, func() bool { return len(ofRun(t, h.label())) > 8 })
-			_ = h.cmd.Process.Signal(syscall.SIGINT)
-			time.Sleep(300 * time.Millisecond)
-		}, false},
-	} {
-		t.Run(moment.name, func(t *testing.T) {
-			h := launch(t, moment.plan)
-			moment.wait(h)
-			_ = h.cmd.Process.Signal(syscall.SIGKILL)
-			_ = h.cmd.Wait()
-			if moment.history {
-				if len(ofRun(t, h.label())) == 0 {
-					t.Error("a killed harness left nothing: nothing is shown")
-				}
-				dirs, _ := filepath.Glob(filepath.Join(h.dir, "runs", "*"))
-				if len(dirs) != 1 {
-					t.Fatalf("run directories %q, expected one", dirs)
-				}
-				d, _, err := results.Open(dirs[0])
-				if err != nil {
-					t.Fatal(err)
-				}
-				read, truncated, err := d.History()
-				if err != nil || len(read.Ops) == 0 || len(read.Faults) == 0 {
-					t.Errorf("the history: %v, %s", err, truncated)
-				}
-			}
-			removed, err := e.Cleanup(t.Context(), false)
-			t.Logf("removed %q", removed)
-			if err != nil {
-				t.Error(err)
-			}
-			if left := ofRun(t, h.label()); len(left) > 0 {
-				t.Errorf("left after the cleanup: %q", left)
-			}
-		})
-	}
-}
-
-// harnessed is a tidemark that runs by itself.
-type harnessed struct {
-	cmd *exec.Cmd
-	dir string
-}
-
-func launch(t *testing.T, plan string) *harnessed {
-	t.Helper()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "plan")
-	if err := writeFile(file, plan); err != nil {
-		t.Fatal(err)
-	}
-	h := &harnessed{dir: dir, cmd: exec.Command(tool(t), "run", "--world", "docker", "--duration", "60s", "--plan", file, "--out", dir)}
-	said, err := h.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := h.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		for lines := bufio.NewScanner(said); lines.Scan(); {
-			_ = lines.Text() // so that it never waits for a reader
-		}
-	}()
-	t.Cleanup(func() { _ = h.cmd.Process.Kill() })
-	return h
-}
-
-func (h *harnessed) label() string { return "tidemark.pid=" + itoa(h.cmd.Process.Pid) }
-
-func (h *harnessed) until(t *testing.T, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("not within 30s")
-		}
-	}
-}
-
-// untilFault waits until a fault was observed, as the journal on disk tells.
-func (h *harnessed) untilFault(t *testing.T) {
-	t.Helper()
-	h.until(t, func() bool {
-		files, _ := filepath.Glob(filepath.Join(h.dir, "runs", "*", "history.ndjson.zst"))
-		if len(files) == 0 {
-			return false
-		}
-		read, _, err := history.ReadJournalFile(files[0])
-		if err != nil {
-			return false
-		}
-		for _, f := range read.Faults {
-			if f.Phase == history.FaultObserved {
-				return true
-			}
-		}
-		return false
-	})
 }
 
 // TestTwoHarnessesLeaveEachOtherAlone starts a cluster while another runs, cleans up, and both are whole.
