@@ -5,7 +5,8 @@
 // What kgo does by itself is left as it is, retries without end (but see below), a linger of 10 ms, snappy, its backoff, one Produce request
 // under way to each broker, fetch sessions, and where to go on after a loss. Its times are shortened as the brokers' are, so that a minute
 // holds many failures: 2 s where it waits 10 s for a connection or an answer, half a second between two metadata requests instead of 5 s.
-// And a record is given up after 10 s, as a producer that never gave up would not let the run end.
+// And a record is given up after 30 s, as Kafka's own producer does after 120 s (delivery.timeout.ms) and kgo never. With it go all
+// that wait behind it for the same partition, however young: that is kgo's way.
 package franz
 
 import (
@@ -22,7 +23,7 @@ import (
 // Times by which clients differ from kgo's defaults, besides the workload's timeout of one request.
 const (
 	metadataAgeMin = 500 * time.Millisecond // between two metadata requests
-	deliveryBound  = 10 * time.Second       // from a record's sending to its giving up, between two attempts
+	deliveryBound  = 30 * time.Second       // from a record's sending to its giving up, between two attempts
 	drainBound     = 4 * time.Second        // for what is under way when the load ends
 	closeBound     = 2 * time.Second        // for what a closed client still has to say
 )
