@@ -107,5 +107,5 @@ Producers are not idempotent. A raw one (--client raw) sends a value once and ne
 outcome, and its value may be in the log once or not at all; twice is a violation, as nobody sent it twice. franz-go's (--client franz, in
 containers) retry as their users' do, which promises a value at least once: a second copy is told and allowed, and hides nothing else.
 Their times are shortened as the brokers' are: 2 s for a connection or an answer, half a second between two metadata requests, and a
-record is given up after 10 s.
+record is given up after 30 s.
 `
