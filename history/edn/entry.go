@@ -7,15 +7,13 @@ import (
 	"tidemark/history"
 )
 
-// entry is one map as its fields say; a form of -1 is a field that is missing.
+// entry is one map as its fields say. A form of -1 is a field that is missing.
 type entry struct {
-	form      int32
 	outcome   history.Outcome // Pending of an invocation
 	f         string
 	process   int32 // -1 of the nemesis
 	nemesis   bool
 	at        time.Duration
-	atForm    int32
 	index     int64 // -1 if it is missing
 	value     int32
 	err       string
@@ -61,7 +59,7 @@ func (p *parser) fields() (e entry, err error) {
 	if p.forms[0].kind != dict {
 		return e, p.wrong(0, "found %s, expected an operation: a map", p.described(0))
 	}
-	e = entry{process: -1, atForm: -1, index: -1, value: -1, rebalance: -1,
+	e = entry{process: -1, index: -1, value: -1, rebalance: -1,
 		own: own{key: -1, position: history.UnknownOffset, hw: history.UnknownOffset, start: history.UnknownOffset, acks: -1, number: -1}}
 	var seen uint64
 	typed := false
@@ -125,13 +123,17 @@ func (p *parser) field(e *entry, name string, v int32) (err error) {
 	case ":time":
 		var n int64
 		n, err = p.number(v, 0, math.MaxInt64, "a time in nanoseconds")
-		e.at, e.atForm = time.Duration(n), v
+		e.at = time.Duration(n)
 	case ":index":
 		e.index, err = p.number(v, 0, math.MaxInt64, "an index")
 	case ":value":
 		e.value = v
 	case ":error":
-		if p.forms[v].kind != null {
+		switch p.forms[v].kind {
+		case null:
+		case text:
+			e.err = string(p.textOf(v))
+		default:
 			e.err = p.written(v)
 		}
 	case ":seek-to-beginning?":
