@@ -19,10 +19,14 @@ at 0s partition rest -> 1,2
 at 1m partition bridge random
 at 1m partition ring for 1s
 at 90s stop osr(orders/0)
+at 91s loss 1, 2 -> rest at 0.25 for 2s
+at 92s partition controller | 2 on port broker for 2s
+at 93s freeze random for 2s
+at 94s wipe broker 2 for 1s
 `
 	inputs := garbage.Of([]byte(valid), 1)
 	for _, part := range []string{"a", "1", " ", ",", "|", "->", "(", ")", "/", "#", "\n", "at ", "at 1s kill 1\n", "at 1s kill 1, ", "leader(", "orders/", "9", "\x00", "é", "\xff"} {
-		for _, before := range []string{"", "at ", "at 1s kill ", "after ", "when leader(", "at 1s partition 1 | "} {
+		for _, before := range []string{"", "at ", "at 1s kill ", "after ", "when leader(", "at 1s partition 1 | ", "at 1s loss 1 | 2 at ", "at 1s partition 1 | 2 on port "} {
 			for _, size := range []int{textMax / 2, textMax, textMax + 1} {
 				inputs = append(inputs, garbage.Input{Name: before + part + " again and again", Kind: garbage.Long,
 					Data: []byte(before + strings.Repeat(part, size/len(part)))})
