@@ -24,6 +24,7 @@ func Check(run history.Run, h *history.History, broken []Broken, opt Options) Ve
 	v.Stats = act.stats
 	c := newLogCheck(run, h, contract)
 	c.check()
+	act.changed = act.changed || c.repeatedAfter(act.fault)
 	v.Stats.UnknownInLog = c.unknownInLog()
 	v.Findings = c.findings()
 	if contract.Durable && contract.CommittedReads {

@@ -251,6 +251,17 @@ func (c *logCheck) repeatable() func(*history.Op) bool {
 	return c.mayRepeat
 }
 
+// repeatedAfter reports whether a retry put a value into the log once more that was not acknowledged by that index.
+func (c *logCheck) repeatedAfter(index int64) bool {
+	return slices.ContainsFunc(c.anomalies, func(a anomaly) bool {
+		if a.class != Duplicate || a.once {
+			return false
+		}
+		op := &c.h.Ops[a.send]
+		return op.Outcome == history.Pending && index != never || op.ReturnIndex > index
+	})
+}
+
 // checkAcks asks of every acknowledged write whether it stands where it was acknowledged.
 func (c *logCheck) checkAcks() {
 	for i := range c.h.Ops {

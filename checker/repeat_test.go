@@ -130,3 +130,30 @@ func TestACopyHidesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestACopyIsAChange: faults that retries hid from every outcome still did something if a value was sent again under them.
+func TestACopyIsAChange(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		h, run := repeating(5, history.ClientFranz)
+		for i := range h.Ops { // no outcome, leader or ISR changes
+			if op := &h.Ops[i]; op.Outcome == history.Pending || op.Outcome == history.Fail || op.Outcome == history.Info {
+				op.Outcome, op.ReturnIndex = history.Info, h.Faults[0].Index-1
+			}
+		}
+		h.Steps = h.Steps[:0]
+		if v := Check(run, h, nil, Options{}); v.Status != Vacuous {
+			t.Fatalf("%s (%s)", v.Status, v.Reason)
+		}
+		op := pick(rand.New(rand.NewPCG(1, 2)), h, func(op *history.Op) bool {
+			return acked(op) && (op.ReturnIndex > h.Faults[0].Index) == late
+		})
+		appendEnd(h, op.Partition, op.Value)
+		want := Vacuous
+		if late {
+			want = Valid
+		}
+		if v := Check(run, h, nil, Options{}); v.Status != want {
+			t.Errorf("late %t: %s (%s)", late, v.Status, v.Reason)
+		}
+	}
+}

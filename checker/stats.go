@@ -13,14 +13,16 @@ const MinOperations = 100
 type activity struct {
 	stats     Stats
 	completed int64
-	planned   bool // the plan has faults
-	changed   bool // an outcome, a leader or an ISR, after the first fault was applied
+	planned   bool  // the plan has faults
+	changed   bool  // an outcome, a leader or an ISR, after the first fault was applied; or a value was sent again
+	fault     int64 // index at which the first fault that was observed had been applied, never if none was
 }
 
 // measure counts what a history shows.
 func measure(run history.Run, h *history.History) activity {
 	a := activity{stats: Stats{FaultsByKind: map[string]int64{}}}
 	firstFault := a.countFaults(h)
+	a.fault = firstFault
 	a.planned = a.stats.Faults > 0 || planHasFaults(run.Plan)
 	a.countOps(h, firstFault)
 	a.countSteps(h, firstFault)
