@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -42,10 +43,18 @@ func (c *Cluster) Dial(client string, to history.BrokerID, timeout time.Duration
 	if err != nil {
 		return nil, err
 	}
-	d := net.Dialer{Timeout: max(timeout, time.Millisecond)}
-	tcp, err := d.DialContext(c.env.ctx, "tcp4", m.kafka)
+	k, err := dial(c.env.ctx, m.kafka, timeout)
 	if err != nil {
-		return nil, fmt.Errorf("%s to broker %d: %w", client, to, dialError(err))
+		return nil, fmt.Errorf("%s to broker %d: %w", client, to, err)
+	}
+	return k, nil
+}
+
+func dial(ctx context.Context, address string, timeout time.Duration) (*conn, error) {
+	d := net.Dialer{Timeout: max(timeout, time.Millisecond)}
+	tcp, err := d.DialContext(ctx, "tcp4", address)
+	if err != nil {
+		return nil, dialError(err)
 	}
 	return &conn{tcp: tcp}, nil
 }

@@ -2,10 +2,6 @@ package docker
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 
 	"tidemark/history"
@@ -36,35 +32,8 @@ func (c *Cluster) turn(m *machine, do func(context.Context, string) error, want 
 	return c.await(m, want, startBound)
 }
 
-// cgroups is where cgroups are mounted.
-const cgroups = "/sys/fs/cgroup"
-
 // frozen asks the kernel whether a process's cgroup is frozen. The error is that it cannot be asked from here.
 func frozen(pid int) (bool, error) {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
-	if err != nil {
-		return false, err
-	}
-	file, word, err := freezerOf(string(text))
-	if err != nil {
-		return false, fmt.Errorf("process %d: %w", pid, err)
-	}
-	state, err := os.ReadFile(filepath.Join(cgroups, file))
-	return strings.Contains(string(state), word), err
-}
-
-// freezerOf reads /proc/PID/cgroup: the file that tells whether that process's cgroup is frozen, and what it says then.
-func freezerOf(text string) (file, word string, err error) {
-	for line := range strings.Lines(text) {
-		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(fields) == 3 && fields[1] == "freezer" {
-			return filepath.Join("freezer", fields[2], "freezer.state"), "FROZEN", nil
-		}
-	}
-	for line := range strings.Lines(text) {
-		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok {
-			return filepath.Join(path, "cgroup.events"), "frozen 1", nil
-		}
-	}
-	return "", "", fmt.Errorf("no freezer in its cgroups %q, expected one of version 1 or 2", text)
+	says, err := cgroupSays(pid, "freezer", "freezer.state", "cgroup.events")
+	return says == "FROZEN" || strings.Contains(says, "frozen 1"), err
 }

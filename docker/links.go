@@ -166,9 +166,6 @@ func (m *machine) ip() netip.Addr {
 	return a
 }
 
-// probeBound is how long a probe of the doctor may take.
-const probeBound = 500 * time.Millisecond
-
 // answerBound is how much longer than a probe the answer about it may take.
 const answerBound = 2 * time.Second
 

@@ -2,7 +2,6 @@ package docker
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/docker/docker/api/types/container"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"tidemark/history"
 	"tidemark/world"
@@ -222,28 +220,4 @@ func (c *Cluster) ProbeProcess(b history.BrokerID) world.ProcessState {
 		return world.ProcessGone
 	}
 	return state
-}
-
-// ProbeServing asks a broker for ApiVersions over a connection of its own.
-func (c *Cluster) ProbeServing(b history.BrokerID, timeout time.Duration) bool {
-	deadline := time.Now().Add(timeout)
-	conn, err := c.Dial("probe", b, timeout)
-	if err != nil {
-		return false
-	}
-	defer conn.Close()
-	const correlation = 1
-	frame := binary.BigEndian.AppendUint16(nil, uint16(kmsg.ApiVersions))
-	frame = binary.BigEndian.AppendUint16(frame, 0) // version
-	frame = binary.BigEndian.AppendUint32(frame, correlation)
-	frame = binary.BigEndian.AppendUint16(frame, 0xffff) // no client id
-	if conn.Send(frame) != nil {
-		return false
-	}
-	answer, err := conn.Receive(time.Until(deadline))
-	if err != nil || len(answer) < 4 || binary.BigEndian.Uint32(answer) != correlation {
-		return false
-	}
-	resp := kmsg.NewPtrApiVersionsResponse()
-	return resp.ReadFrom(answer[4:]) == nil && resp.ErrorCode == 0
 }
