@@ -22,6 +22,8 @@ const (
 	connsPart     = 4         // of the memory: all connections
 	connsMin      = 100       // enough for a cluster of any size to work
 	queuedMin     = 256 << 10 // the least that requests and answers are given
+	fetchPart     = 64        // one answer may take this part: it is made while others are written, and from a copy
+	fetchMin      = 1 << 20
 )
 
 // memoryFiles are where a container finds its limit: cgroup v2, cgroup v1.
@@ -49,7 +51,7 @@ func fit(c *config.Config, memory int64) {
 	sh.QueuedMaxResponseBytes = min(sh.QueuedMaxResponseBytes, max(memory/answersPart, queuedMin))
 	sh.MaxConnections = min(sh.MaxConnections, max(int(memory/connsPart/connectionMax), connsMin))
 	c.SocketRequestMaxBytes = min(c.SocketRequestMaxBytes, max(int(sh.QueuedMaxRequestBytes), 2*c.MessageMaxBytes))
-	c.FetchMaxBytes = min(c.FetchMaxBytes, int(sh.QueuedMaxResponseBytes))
+	c.FetchMaxBytes = min(c.FetchMaxBytes, int(max(memory/fetchPart, fetchMin)))
 }
 
 // containerMemory is the first limit that a file names, math.MaxInt64 if there is none.

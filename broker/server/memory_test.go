@@ -40,7 +40,7 @@ func TestLimitsFitTheMemory(t *testing.T) {
 	if s := small.Shell; s.QueuedMaxRequestBytes != 32<<20 || s.QueuedMaxResponseBytes != 32<<20 || s.MaxConnections != 2048 {
 		t.Errorf("in 256 MiB: %+v", s)
 	}
-	if small.SocketRequestMaxBytes != 32<<20 || small.FetchMaxBytes != 32<<20 {
+	if small.SocketRequestMaxBytes != 32<<20 || small.FetchMaxBytes != 4<<20 {
 		t.Errorf("in 256 MiB: requests of %d bytes, answers of %d", small.SocketRequestMaxBytes, small.FetchMaxBytes)
 	}
 	tiny, large := small, stock
