@@ -165,12 +165,16 @@ func (t *Tally) add(n int, res *Result, err error) {
 // faults counts those that were applied, and how many of them a probe saw undone.
 func (t *Tally) faults(h *history.History) {
 	striking := map[string]bool{}
+	applied := map[int]bool{}
 	for _, e := range h.Faults {
 		switch e.Phase {
 		case history.FaultApplied:
 			t.Applied++
+			applied[e.Fault] = true
 		case history.FaultVerified:
-			t.Undone++
+			if applied[e.Fault] {
+				t.Undone++
+			}
 		case history.FaultObserved:
 			switch {
 			case strings.Contains(e.Line, " on port "):
