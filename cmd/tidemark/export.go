@@ -21,8 +21,8 @@ func exportCommand() *cobra.Command {
 		Short: "Write a stored run's history in another format",
 		Long: "Writes the history of a run directory as EDN in the format of Jepsen's Kafka workload, which Jepsen's checker reads, and check too.\n" +
 			"Partition i of the topic is key i; values become numbers, in the order in which the history first names them; a consumer that does not\n" +
-			"read on where it stopped assigns itself its partition anew; faults are :info operations of the nemesis. Protocol steps, observed\n" +
-			"states and replica dumps have no place in the format and are left out.",
+			"read on where it stopped assigns itself its partition anew; faults are :info operations of the nemesis. Protocol steps and\n" +
+			"observed states have no place in the format and are left out.",
 		Args: exactly("DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if format != "jepsen" {

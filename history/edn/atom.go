@@ -12,18 +12,13 @@ import (
 func (p *parser) collect() error {
 	from := len(p.text)
 	for {
-		c, ok, err := p.peek()
-		if err != nil {
+		token, err := p.run()
+		if err != nil || len(token) == 0 {
 			return err
 		}
-		if !ok || isBlank(c) || strings.IndexByte(`()[]{}";`, c) >= 0 {
-			return nil
-		}
-		if len(p.text)-from >= tokenBytesMax {
+		if p.text = append(p.text, token...); len(p.text)-from > tokenBytesMax {
 			return p.tooLong()
 		}
-		p.text = append(p.text, c)
-		p.skip(c)
 	}
 }
 
@@ -156,7 +151,7 @@ func (p *parser) escape() error {
 		return err
 	}
 	if utf16.IsSurrogate(r) {
-		b, _ := p.r.Peek(2)
+		b := p.ahead(2)
 		if len(b) < 2 || b[0] != '\\' || b[1] != 'u' {
 			return p.fail("found half a surrogate pair, expected the other half")
 		}
@@ -175,7 +170,7 @@ func (p *parser) escape() error {
 
 // unit reads u and four hexadecimal digits.
 func (p *parser) unit() (rune, error) {
-	b, _ := p.r.Peek(5)
+	b := p.ahead(5)
 	if len(b) == 5 {
 		if n, err := strconv.ParseUint(string(b[1:]), 16, 16); err == nil {
 			for _, c := range []byte{b[0], b[1], b[2], b[3], b[4]} {

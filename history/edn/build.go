@@ -189,6 +189,9 @@ func (b *builder) finish() (history.Run, *history.History) {
 	for i := range b.h.Marks {
 		indices = append(indices, &b.h.Marks[i].Index)
 	}
+	for i := range b.h.Dumps {
+		indices = append(indices, &b.h.Dumps[i].Index)
+	}
 	slices.SortStableFunc(indices, func(x, y *int64) int { return cmp.Compare(*x, *y) })
 	for i, index := range indices {
 		*index = int64(i)

@@ -41,7 +41,6 @@
 package edn
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"os"
@@ -66,7 +65,7 @@ const Assumed = "The history does not tell how the log was set up; as in Jepsen'
 // Read reads a history. The run holds what the file tells of it: all, if tidemark wrote it; otherwise keys and processes, with acks=all
 // assumed and no world. An error names the line, the column (in characters) and what was expected there.
 func Read(r io.Reader) (history.Run, *history.History, error) {
-	b := newBuilder(&parser{r: bufio.NewReaderSize(r, 64<<10), line: 1, column: 1})
+	b := newBuilder(&parser{input: newInput(r)})
 	for {
 		ok, err := b.p.next()
 		if err == nil && ok {

@@ -34,6 +34,9 @@ type own struct {
 	phase, kind, line string
 	number            int64
 	detail            string
+	broker            history.BrokerID // of a dump
+	end               history.Offset   // likewise: its log end offset
+	more              bool             // likewise: it goes on from the entry before
 }
 
 // The fields that tidemark adds.
@@ -52,6 +55,9 @@ const (
 	fieldLine     = ":tidemark/line"
 	fieldFailed   = ":tidemark/failed"
 	fieldDetail   = ":tidemark/detail"
+	fieldBroker   = ":tidemark/broker"
+	fieldEnd      = ":tidemark/log-end"
+	fieldMore     = ":tidemark/more"
 )
 
 // fields reads the fields of the map at form 0. A field that is known stands once.
@@ -60,7 +66,8 @@ func (p *parser) fields() (e entry, err error) {
 		return e, p.wrong(0, "found %s, expected an operation: a map", p.described(0))
 	}
 	e = entry{process: -1, index: -1, value: -1, rebalance: -1,
-		own: own{key: -1, position: history.UnknownOffset, hw: history.UnknownOffset, start: history.UnknownOffset, acks: -1, number: -1}}
+		own: own{key: -1, position: history.UnknownOffset, hw: history.UnknownOffset, start: history.UnknownOffset, acks: -1, number: -1,
+			broker: history.NoBroker, end: history.UnknownOffset}}
 	var seen uint64
 	typed := false
 	for k := int32(1); k < p.forms[0].end; {
@@ -96,7 +103,7 @@ var fieldBits = func() map[string]uint {
 	m := map[string]uint{}
 	for i, name := range []string{":type", ":f", ":process", ":time", ":index", ":value", ":error", ":seek-to-beginning?", ":rebalance-log",
 		fieldKey, fieldPosition, fieldHW, fieldStart, fieldAcks, fieldFinal, fieldMarker, fieldPending, fieldFault, fieldPhase, fieldKind,
-		fieldLine, fieldFailed, fieldDetail} {
+		fieldLine, fieldFailed, fieldDetail, fieldBroker, fieldEnd, fieldMore} {
 		m[name] = uint(i)
 	}
 	return m
@@ -170,6 +177,14 @@ func (p *parser) ownField(o *own, name string, v int32) error {
 		n, err := p.number(v, 0, math.MaxInt32, "a fault's number")
 		o.number = n
 		return err
+	case fieldEnd:
+		return offset(&o.end)
+	case fieldBroker:
+		n, err := p.number(v, -1, math.MaxInt32, "a broker")
+		o.broker = history.BrokerID(n)
+		return err
+	case fieldMore:
+		o.more = p.holds(v)
 	case fieldFinal:
 		o.final = p.holds(v)
 	case fieldMarker:

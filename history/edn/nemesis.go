@@ -7,10 +7,11 @@ import (
 	"tidemark/history"
 )
 
-// What tidemark's own files have among the nemesis' operations: the run as run.json holds it, and the run's phases.
+// What tidemark's own files have among the nemesis' operations: the run as run.json holds it, the run's phases, what replicas hold at the end.
 const (
 	nemesisRun  = "tidemark/run"
 	nemesisMark = "tidemark/mark"
+	nemesisDump = "tidemark/dump"
 )
 
 // undoes tells, of the nemesis' operations that undo others without bearing their name, which.
@@ -33,6 +34,8 @@ func (b *builder) nemesis(e *entry) error {
 	switch e.f {
 	case nemesisRun:
 		return b.readRun(e)
+	case nemesisDump:
+		return b.readDump(e)
 	case nemesisMark:
 		name := ""
 		if e.value >= 0 {

@@ -1,26 +1,21 @@
 package edn
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
-	"io"
 	"strconv"
 )
 
 // parser reads EDN (github.com/edn-format/edn, and what Clojure prints beyond it: ratios and ##Inf) one entry at a time. It does not recurse,
 // and keeps nothing of an entry when the next is read.
 type parser struct {
-	r            *bufio.Reader
-	line, column int // of the next byte
-	read         int64
-	began        int64 // where the entry under way began
-	forms        []form
-	text         []byte
-	stack        []opened
-	outer        byte // the closer of the vector or list that holds the entries, 0 if there is none
-	closed       bool // it was closed
-	entries      int64
+	input
+	began   int64 // where the entry under way began
+	forms   []form
+	text    []byte
+	stack   []opened
+	outer   byte // the closer of the vector or list that holds the entries, 0 if there is none
+	closed  bool // it was closed
+	entries int64
 }
 
 // openers are the collections that begin with a byte alone.
@@ -41,30 +36,6 @@ func (p *parser) fail(format string, args ...any) error { return at(p.line, p.co
 // wrong is an error at form i.
 func (p *parser) wrong(i int32, format string, args ...any) error {
 	return at(int(p.forms[i].line), int(p.forms[i].column), format, args...)
-}
-
-// peek is the next byte; ok is false at the end.
-func (p *parser) peek() (c byte, ok bool, err error) {
-	b, err := p.r.Peek(1)
-	switch {
-	case len(b) == 1:
-		return b[0], true, nil
-	case errors.Is(err, io.EOF):
-		return 0, false, nil
-	}
-	return 0, false, p.fail("%v", err)
-}
-
-// skip passes over the byte that peek showed.
-func (p *parser) skip(c byte) {
-	_, _ = p.r.Discard(1)
-	p.read++
-	switch {
-	case c == '\n':
-		p.line, p.column = p.line+1, 1
-	case c&0xC0 != 0x80: // a character's further bytes are in no column of their own
-		p.column++
-	}
 }
 
 // blank passes over white space, commas and comments, and shows what comes then.

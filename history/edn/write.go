@@ -21,11 +21,11 @@ import (
 // last answer it assigns itself nothing and then the partition anew, which is where Jepsen's checker looks for no order of answers.
 // Operations that were still pending at the end become :info there. A fault's phases become :info operations of the nemesis.
 //
-// What the format has no place for stands in fields that begin with :tidemark/ and in two operations of the nemesis, :tidemark/run and
-// :tidemark/mark, so that Read gives the same sends, polls and faults back. Left out are protocol steps, observed states, replica dumps,
-// seeks, and which broker and leader epoch an operation went to.
+// What the format has no place for stands in fields that begin with :tidemark/ and in three operations of the nemesis, :tidemark/run,
+// :tidemark/mark and :tidemark/dump, so that Read gives the same sends, polls, faults and dumps back. Left out are protocol steps, observed
+// states, seeks, and which broker and leader epoch an operation went to.
 func Write(w io.Writer, run history.Run, h *history.History) error {
-	out := &writer{w: bufio.NewWriterSize(w, 64<<10), topic: run.Topic, values: map[string]int64{}, consumers: map[int32]*assigned{}}
+	out := &writer{w: bufio.NewWriterSize(w, 64<<10), topic: run.Topic, values: map[string]int64{}, consumers: map[int32]*assigned{}, busy: map[int32]*history.Op{}}
 	plain, err := json.Marshal(run)
 	if err != nil {
 		return fmt.Errorf("writing EDN: %w", err)
@@ -37,7 +37,7 @@ func Write(w io.Writer, run history.Run, h *history.History) error {
 		}
 	}
 	for i := range h.Ops {
-		if op := &h.Ops[i]; op.Kind != history.Seek && op.Outcome == history.Pending {
+		if op := &h.Ops[i]; out.busy[op.Process] == op {
 			out.complete(op, out.last)
 		}
 	}
@@ -47,7 +47,7 @@ func Write(w io.Writer, run history.Run, h *history.History) error {
 	return nil
 }
 
-// event is one entry of a history: an operation's invocation or completion, a fault's phase, a mark.
+// event is one entry of a history: an operation's invocation or completion, a fault's phase, a mark, a dump.
 type event struct {
 	index int64
 	what  uint8 // of the constants below
@@ -59,6 +59,7 @@ const (
 	completed
 	faulted
 	marked
+	dumped
 )
 
 func inOrder(h *history.History) []event {
@@ -75,6 +76,9 @@ func inOrder(h *history.History) []event {
 	for i := range h.Marks {
 		events = append(events, event{h.Marks[i].Index, marked, int32(i)})
 	}
+	for i := range h.Dumps {
+		events = append(events, event{h.Dumps[i].Index, dumped, int32(i)})
+	}
 	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.index, b.index) })
 	return events
 }
@@ -88,6 +92,7 @@ type writer struct {
 	line      []byte
 	values    map[string]int64
 	consumers map[int32]*assigned
+	busy      map[int32]*history.Op // what a process has under way
 }
 
 // assigned is what a process was assigned, and where Jepsen's checker takes it to read on.
@@ -109,23 +114,66 @@ func (w *writer) event(h *history.History, e event) error {
 		w.nemesis(m.Time, nemesisMark, quoted(m.Name), fmt.Sprintf(", %s %t, %s %s", fieldFailed, m.Failed, fieldDetail, quoted(m.Detail)))
 		return nil
 	}
-	op := &h.Ops[e.at]
-	switch {
-	case op.Kind == history.Seek:
+	if e.what == dumped {
+		d := &h.Dumps[e.at]
+		if err := w.writable(d.Partition); err != nil {
+			return fmt.Errorf("the dump of broker %d: %w", d.Broker, err)
+		}
+		for _, r := range d.Records {
+			if r.Offset < 0 {
+				return fmt.Errorf("the dump of broker %d has a record at offset %d, expected none below 0", d.Broker, r.Offset)
+			}
+		}
+		w.dump(d)
 		return nil
-	case op.Partition.Topic != w.topic || op.Partition.Index < 0:
-		return fmt.Errorf("operation %d is on %q, expected a partition of the run's topic, %q", op.ID, op.Partition, w.topic)
-	case op.Process < 0:
-		return fmt.Errorf("operation %d is of process %d, expected none below 0", op.ID, op.Process)
-	case e.what == invoked:
+	}
+	op := &h.Ops[e.at]
+	if op.Kind == history.Seek {
+		return nil
+	}
+	if err := w.operation(op, e.what == invoked); err != nil {
+		return fmt.Errorf("operation %d: %w", op.ID, err)
+	}
+	return nil
+}
+
+// writable refuses a partition that is no key.
+func (w *writer) writable(p history.Partition) error {
+	if p.Topic != w.topic || p.Index < 0 {
+		return fmt.Errorf("on %q, expected a partition of the run's topic, %q", p, w.topic)
+	}
+	return nil
+}
+
+// operation writes an invocation or a completion. What a process left pending ends before the process goes on.
+func (w *writer) operation(op *history.Op, invocation bool) error {
+	if err := w.writable(op.Partition); err != nil {
+		return err
+	}
+	if op.Process < 0 {
+		return fmt.Errorf("of process %d, expected none below 0", op.Process)
+	}
+	before := w.busy[op.Process]
+	if invocation {
+		if before != nil && before.Outcome != history.Pending {
+			return fmt.Errorf("invoked by process %d during its operation %d, expected one at a time", op.Process, before.ID)
+		}
+		if before != nil {
+			w.complete(before, op.Invoke)
+		}
+		w.busy[op.Process] = op
 		w.invoke(op)
 		return nil
 	}
+	if before != op {
+		return fmt.Errorf("completed by process %d, expected its invocation before", op.Process)
+	}
 	for _, r := range op.Records {
 		if r.Offset < 0 {
-			return fmt.Errorf("operation %d returned a record at offset %d, expected none below 0", op.ID, r.Offset)
+			return fmt.Errorf("a record at offset %d, expected none below 0", r.Offset)
 		}
 	}
+	delete(w.busy, op.Process)
 	w.complete(op, op.Return)
 	return nil
 }
@@ -279,14 +327,18 @@ func (w *writer) value(v string) int64 {
 }
 
 func (w *writer) nemesis(at time.Duration, f, value, extra string) {
-	w.last = max(w.last, at)
-	w.line = fmt.Appendf(w.line[:0], "{:index %d, :time %d, :process :nemesis, :type :info, :f :%s, :value %s%s", w.index, w.last, f, value, extra)
-	w.end()
+	w.head("info", f, -1, at)
+	w.word(value).word(extra).end()
 }
 
+// head begins an entry, up to its value; process -1 is the nemesis.
 func (w *writer) head(kind, f string, process int32, at time.Duration) {
 	w.last = max(w.last, at)
-	w.line = fmt.Appendf(w.line[:0], "{:index %d, :time %d, :process %d, :type :%s, :f :%s, :value ", w.index, w.last, process, kind, f)
+	who := ":nemesis"
+	if process >= 0 {
+		who = strconv.Itoa(int(process))
+	}
+	w.line = fmt.Appendf(w.line[:0], "{:index %d, :time %d, :process %s, :type :%s, :f :%s, :value ", w.index, w.last, who, kind, f)
 }
 
 // end ends the entry. An error of the writer below stays until Flush returns it.

@@ -63,11 +63,40 @@ func TestWriteRefuses(t *testing.T) {
 		{"expected a partition of the run's topic", history.Op{Partition: history.Partition{Topic: "other"}}},
 		{"expected a partition of the run's topic", history.Op{Partition: history.Partition{Topic: "orders", Index: -1}}},
 		{"of process -1", history.Op{Process: -1, Partition: history.Partition{Topic: "orders"}}},
-		{"at offset -1", history.Op{Kind: history.Poll, Outcome: history.OK, ReturnIndex: 1, Partition: history.Partition{Topic: "orders"}, Records: []history.Record{{Offset: -1}}}},
+		{"a record at offset -1", history.Op{Kind: history.Poll, Outcome: history.OK, ReturnIndex: 1, Partition: history.Partition{Topic: "orders"}, Records: []history.Record{{Offset: -1}}}},
+		{"expected its invocation before", history.Op{Outcome: history.OK, InvokeIndex: 2, ReturnIndex: 1, Partition: history.Partition{Topic: "orders"}}},
 	} {
 		err := Write(&bytes.Buffer{}, history.Run{Format: 1, Topic: "orders"}, &history.History{Ops: []history.Op{c.op}})
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%+v: %v, expected %q", c.op, err, c.says)
+		}
+	}
+}
+
+// TestLongDump: a dump with more records than an entry takes comes back in one piece, and two of them apart.
+func TestLongDump(t *testing.T) {
+	h := &history.History{}
+	for i, size := range []int{0, dumpRecords, dumpRecords + 1, 3 * dumpRecords} {
+		d := history.Dump{Index: int64(i + 1), Broker: 1, Partition: history.Partition{Topic: "orders"}, LEO: history.Offset(size)}
+		for o := range size {
+			d.Records = append(d.Records, history.DumpRecord{Offset: history.Offset(o), Epoch: 1, Value: fmt.Sprint(o)})
+		}
+		h.Dumps = append(h.Dumps, d)
+	}
+	var out bytes.Buffer
+	if err := Write(&out, history.Run{Format: 1, Topic: "orders"}, h); err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Count(out.String(), "\n"); lines != 1+1+1+2+3 {
+		t.Errorf("%d lines, expected 8", lines)
+	}
+	_, got, err := Read(&out)
+	if err != nil || len(got.Dumps) != len(h.Dumps) {
+		t.Fatalf("%d dumps, %v, expected %d", len(got.Dumps), err, len(h.Dumps))
+	}
+	for i := range h.Dumps {
+		if !reflect.DeepEqual(got.Dumps[i].Records, h.Dumps[i].Records) {
+			t.Errorf("dump %d has %d records, expected the same %d", i, len(got.Dumps[i].Records), len(h.Dumps[i].Records))
 		}
 	}
 }
@@ -87,6 +116,13 @@ func drawn(t *rapid.T) *history.History {
 				Line:  rapid.String().Draw(t, "line"), Detail: rapid.String().Draw(t, "detail")})
 		case rapid.IntRange(0, 19).Draw(t, "mark") == 0:
 			r.Mark(rapid.SampledFrom([]string{"load", "settle"}).Draw(t, "mark"), rapid.Bool().Draw(t, "failed"), rapid.String().Draw(t, "detail"))
+		case rapid.IntRange(0, 19).Draw(t, "dump") == 0:
+			d := history.Dump{Broker: history.BrokerID(rapid.Int32Range(1, 3).Draw(t, "broker")), LEO: history.Offset(rapid.Int64Range(-1, 9).Draw(t, "leo")), HW: 3,
+				Partition: history.Partition{Topic: "orders", Index: rapid.Int32Range(0, 1).Draw(t, "part")}, Err: rapid.SampledFrom([]string{"", "no file"}).Draw(t, "err")}
+			for i := range rapid.IntRange(0, 3).Draw(t, "records") {
+				d.Records = append(d.Records, history.DumpRecord{Offset: history.Offset(i), Epoch: 2, Value: fmt.Sprint("p", i%7)})
+			}
+			r.Dump(d)
 		case !busy:
 			op = history.Op{Process: process, Kind: history.OpKind(rapid.IntRange(0, 1).Draw(t, "kind")), Broker: history.NoBroker, Epoch: -1,
 				Partition: history.Partition{Topic: "orders", Index: rapid.Int32Range(0, 1).Draw(t, "part")}, Position: history.UnknownOffset,
@@ -119,7 +155,7 @@ func drawn(t *rapid.T) *history.History {
 	return r.History()
 }
 
-// TestWrittenAndRead: what is written and read back has the same operations, faults and marks in the same order. Values are the same up to
+// TestWrittenAndRead: what is written and read back has the same operations, faults, marks and dumps in the same order. Values are the same up to
 // their numbers.
 func TestWrittenAndRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -165,6 +201,13 @@ func reduced(h *history.History) []string {
 			m := h.Marks[e.at]
 			m.Index = 0
 			out = append(out, fmt.Sprintf("%+v", m))
+		case dumped:
+			d := h.Dumps[e.at]
+			text := fmt.Sprintf("broker %d %v %d %d %d %s at %v", d.Broker, d.Partition, d.LEO, d.HW, d.Start, d.Err, d.Time)
+			for _, r := range d.Records {
+				text += fmt.Sprintf(" %d/%d=%d", r.Offset, r.Epoch, number(r.Value))
+			}
+			out = append(out, text)
 		default:
 			op := h.Ops[e.at]
 			text := fmt.Sprintf("%d process %d kind %d", op.ID, op.Process, op.Kind)
