@@ -14,6 +14,7 @@ const probing = 500 * time.Millisecond
 // TestACutIsOfOneDirection cuts what goes from broker 1 to broker 2. Nothing else is cut, and what is cut stays so while broker 2 is
 // killed and restarted, until it is healed.
 func TestACutIsOfOneDirection(t *testing.T) {
+	t.Parallel()
 	c := start(t)
 	links := func(cut bool) {
 		t.Helper()
@@ -47,6 +48,7 @@ func TestACutIsOfOneDirection(t *testing.T) {
 // TestAKilledBrokerIsGone kills a broker: it refuses connections, its state is the last known one, leadership moves, and it comes back
 // with its data.
 func TestAKilledBrokerIsGone(t *testing.T) {
+	t.Parallel()
 	c := start(t)
 	until := c.env.Now() + 2*time.Second
 	c.work(1).Load(until)
@@ -90,6 +92,7 @@ func TestAKilledBrokerIsGone(t *testing.T) {
 
 // TestAPausedBrokerIsSilent stops a broker's process and lets it go on; then it is shut down in good order and started again.
 func TestAPausedBrokerIsSilent(t *testing.T) {
+	t.Parallel()
 	c := start(t)
 	c.do(c.Pause(3))
 	if s := c.ProbeProcess(3); s != world.ProcessPaused || c.ProbeServing(3, probing) {
@@ -113,6 +116,7 @@ func TestAPausedBrokerIsSilent(t *testing.T) {
 
 // TestALeaderIsElected moves leadership without any fault.
 func TestALeaderIsElected(t *testing.T) {
+	t.Parallel()
 	c := start(t)
 	p := c.Observe().Partitions[0]
 	to := p.ISR[0]

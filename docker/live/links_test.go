@@ -14,6 +14,7 @@ import (
 // TestALossyLinkLosesSome drops half of the packets of one direction: the rule counts them, also while another rule comes and goes, and
 // the count outlives the loss.
 func TestALossyLinkLosesSome(t *testing.T) {
+	t.Parallel()
 	c := start(t)
 	c.do(c.Lose(1, 2, 0.5))
 	passed := 0
@@ -69,6 +70,7 @@ func (c *cluster) noRules() {
 // TestAPortIsCutAlone cuts what goes to and from one port in one direction: datagrams at the other ports pass, connections to others
 // open, and each cut of a link ends by itself.
 func TestAPortIsCutAlone(t *testing.T) {
+	t.Parallel()
 	c := start(t)
 	passes := func(cut ...world.Port) {
 		t.Helper()
@@ -117,6 +119,7 @@ func TestAPortIsCutAlone(t *testing.T) {
 
 // TestRulesOutliveTheBroker kills and starts a broker whose links are cut and lossy: the rules and their counts are its sidecar's.
 func TestRulesOutliveTheBroker(t *testing.T) {
+	t.Parallel()
 	c := start(t)
 	c.do(c.Cut(1, 3, world.AnyPort))
 	c.do(c.Lose(2, 3, 0.2))
@@ -142,6 +145,7 @@ func (c *cluster) rules(at history.BrokerID) []agent.Counted {
 // so that it loses the leadership while it could keep it. Then a follower is cut off at the brokers' port: it falls out of the ISR, but its
 // heartbeats arrive.
 func TestReplicationAndQuorumAreCutApart(t *testing.T) {
+	t.Parallel()
 	c := start(t)
 	p := func() history.PartitionState { return c.Observe().Partitions[0] }
 	both := func(do func(from, to history.BrokerID, at world.Port) error, one, other history.BrokerID, at world.Port) {

@@ -29,6 +29,7 @@ func (c *cluster) container(b history.BrokerID) string { return c.Name() + "-" +
 // TestAFrozenBrokerIsSilent freezes a broker by its cgroup and thaws it: it is silent meanwhile, which is told from a pause, and the
 // kernel says so too.
 func TestAFrozenBrokerIsSilent(t *testing.T) {
+	t.Parallel()
 	c := start(t)
 	c.do(c.Freeze(3))
 	if s := c.ProbeProcess(3); s != world.ProcessFrozen || c.ProbeServing(3, probing) {
@@ -82,6 +83,7 @@ func ofKernel(t testing.TB, name, one, two string) string {
 // TestAWipedBrokerStartsOnNothing wipes a follower that holds records: its partitions are gone, the controller's log is spared, and after its
 // start it fetches everything from the leader.
 func TestAWipedBrokerStartsOnNothing(t *testing.T) {
+	t.Parallel()
 	c := start(t)
 	c.work(1).Load(c.env.Now() + 2*time.Second)
 	p := c.Observe().Partitions[0]
@@ -156,6 +158,7 @@ func (c *cluster) volume(name string) []string {
 
 // TestEveryStateIsTakenDown leaves a broker frozen, one paused and one wiped, links cut and lossy: the end of the test takes it all down.
 func TestEveryStateIsTakenDown(t *testing.T) {
+	t.Parallel()
 	c := start(t)
 	c.do(c.Cut(1, 2, world.ControllerPort))
 	c.do(c.Lose(1, 3, 0.3))
@@ -168,6 +171,7 @@ func TestEveryStateIsTakenDown(t *testing.T) {
 // TestLimitsAreTheKernels gives brokers the least memory and a part of a processor: the kernel holds them to it, they know it, and they
 // serve all the same.
 func TestLimitsAreTheKernels(t *testing.T) {
+	t.Parallel()
 	const memory = 64 << 20
 	c := startAs(t, func(r *history.Run) { r.Memory, r.CPUs = memory, 0.3 })
 	c.work(2).Load(c.env.Now() + 3*time.Second)
