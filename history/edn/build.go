@@ -65,8 +65,10 @@ func (b *builder) entry() error {
 	b.last = max(b.last, e.at)
 	e.at = b.last
 	switch {
-	case e.nemesis:
+	case e.process == nemesis:
 		return b.nemesis(&e)
+	case e.process == aside:
+		return b.aside(&e)
 	case e.outcome == history.Pending:
 		return b.invoke(&e)
 	}

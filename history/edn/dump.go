@@ -9,10 +9,10 @@ import (
 // dumpRecords is how many records of a replica's dump stand in one entry: a log may have more than an entry may be long.
 const dumpRecords = 4096
 
-// dump writes a replica's dump as operations of the nemesis, :value [[offset epoch value] ...]. A log that could not be read is an :error.
+// dump writes a replica's dump as operations of process :tidemark, :value [[offset epoch value] ...]. A log that could not be read is an :error.
 func (w *writer) dump(d *history.Dump) {
 	for from := 0; from == 0 || from < len(d.Records); from += dumpRecords {
-		w.head("info", nemesisDump, -1, d.Time)
+		w.head("info", asideDump, aside, d.Time)
 		w.word("[")
 		for i, r := range d.Records[from:min(from+dumpRecords, len(d.Records))] {
 			if i > 0 {
@@ -35,7 +35,7 @@ func (w *writer) dump(d *history.Dump) {
 // readDump reads what dump wrote.
 func (b *builder) readDump(e *entry) error {
 	if e.own.key < 0 || e.value < 0 || !b.p.sequence(e.value) {
-		return b.p.wrong(max(e.value, 0), "found :%s without records or %s, expected [[offset epoch value] ...] and a key", nemesisDump, fieldKey)
+		return b.p.wrong(max(e.value, 0), "found :%s without records or %s, expected [[offset epoch value] ...] and a key", asideDump, fieldKey)
 	}
 	key, err := b.key(e.own.key)
 	if err != nil {

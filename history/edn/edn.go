@@ -8,7 +8,7 @@
 //
 //	:type       invoke, ok, fail (definitely without effect), info (unknown)
 //	:f          send, poll, txn, assign, subscribe; crash and debug-topic-partitions, which only occupy their process
-//	:process    a number, or :nemesis
+//	:process    a number, or :nemesis; :tidemark in files that tidemark wrote
 //	:value      of send, poll and txn: micro-operations [:send k v] → [:send k [offset v]], [:poll] → [:poll {k [[offset v] ...]}]
 //	:time       nanoseconds; where it is missing or falls, that of the entry before holds
 //	:index      rises

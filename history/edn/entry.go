@@ -11,8 +11,7 @@ import (
 type entry struct {
 	outcome   history.Outcome // Pending of an invocation
 	f         string
-	process   int32 // -1 of the nemesis
-	nemesis   bool
+	process   int32 // nemesis and aside are no clients
 	at        time.Duration
 	index     int64 // -1 if it is missing
 	value     int32
@@ -25,18 +24,18 @@ type entry struct {
 // own holds the fields that tidemark adds to what the format has, so that nothing is lost between writing and reading. Jepsen's checker
 // leaves fields that it does not know alone.
 type own struct {
-	key               int32 // of a poll, form of its key
-	position          history.Offset
-	hw, start         history.Offset
-	acks              int16
-	final, marker     bool
-	pending, failed   bool
-	phase, kind, line string
-	number            int64
-	detail            string
-	broker            history.BrokerID // of a dump
-	end               history.Offset   // likewise: its log end offset
-	more              bool             // likewise: it goes on from the entry before
+	key             int32 // of a poll, form of its key
+	position        history.Offset
+	hw, start       history.Offset
+	acks            int16
+	final, marker   bool
+	pending, failed bool
+	phase, kind     string
+	number          int64
+	detail          string
+	broker          history.BrokerID // of a dump
+	end             history.Offset   // likewise: its log end offset
+	more            bool             // likewise: it goes on from the entry before
 }
 
 // The fields that tidemark adds.
@@ -52,7 +51,6 @@ const (
 	fieldFault    = ":tidemark/fault"
 	fieldPhase    = ":tidemark/phase"
 	fieldKind     = ":tidemark/kind"
-	fieldLine     = ":tidemark/line"
 	fieldFailed   = ":tidemark/failed"
 	fieldDetail   = ":tidemark/detail"
 	fieldBroker   = ":tidemark/broker"
@@ -65,7 +63,7 @@ func (p *parser) fields() (e entry, err error) {
 	if p.forms[0].kind != dict {
 		return e, p.wrong(0, "found %s, expected an operation: a map", p.described(0))
 	}
-	e = entry{process: -1, index: -1, value: -1, rebalance: -1,
+	e = entry{process: nobody, index: -1, value: -1, rebalance: -1,
 		own: own{key: -1, position: history.UnknownOffset, hw: history.UnknownOffset, start: history.UnknownOffset, acks: -1, number: -1,
 			broker: history.NoBroker, end: history.UnknownOffset}}
 	var seen uint64
@@ -92,7 +90,7 @@ func (p *parser) fields() (e entry, err error) {
 		return e, p.wrong(0, "found an operation without :type, expected :invoke, :ok, :fail or :info")
 	case e.f == "":
 		return e, p.wrong(0, "found an operation without :f, expected what it does")
-	case e.process < 0 && !e.nemesis:
+	case e.process == nobody:
 		return e, p.wrong(0, "found an operation without :process, expected a number or :nemesis")
 	}
 	return e, nil
@@ -103,7 +101,7 @@ var fieldBits = func() map[string]uint {
 	m := map[string]uint{}
 	for i, name := range []string{":type", ":f", ":process", ":time", ":index", ":value", ":error", ":seek-to-beginning?", ":rebalance-log",
 		fieldKey, fieldPosition, fieldHW, fieldStart, fieldAcks, fieldFinal, fieldMarker, fieldPending, fieldFault, fieldPhase, fieldKind,
-		fieldLine, fieldFailed, fieldDetail, fieldBroker, fieldEnd, fieldMore} {
+		fieldFailed, fieldDetail, fieldBroker, fieldEnd, fieldMore} {
 		m[name] = uint(i)
 	}
 	return m
@@ -120,8 +118,12 @@ func (p *parser) field(e *entry, name string, v int32) (err error) {
 		}
 		e.f = p.name(v)
 	case ":process":
-		if p.is(v, ":nemesis") {
-			e.nemesis = true
+		switch {
+		case p.is(v, ":nemesis"):
+			e.process = nemesis
+			return nil
+		case p.is(v, ":tidemark"):
+			e.process = aside
 			return nil
 		}
 		var n int64
@@ -197,8 +199,6 @@ func (p *parser) ownField(o *own, name string, v int32) error {
 		o.phase = p.name(v)
 	case fieldKind:
 		o.kind = p.name(v)
-	case fieldLine:
-		o.line = string(p.textOf(v))
 	case fieldDetail:
 		o.detail = string(p.textOf(v))
 	}

@@ -19,18 +19,20 @@ import (
 // number for the same text; Jepsen's checker needs them unique and of one type. A poll is of one partition and begins at a position of its
 // own, which the format cannot say: the consumer assigns itself the partitions that it polls, and where it does not go on at the end of its
 // last answer it assigns itself nothing and then the partition anew, which is where Jepsen's checker looks for no order of answers.
-// Operations that were still pending at the end become :info there. A fault's phases become :info operations of the nemesis.
+// Operations that were still pending at the end become :info there. A fault that took effect becomes :info operations of the nemesis.
 //
-// What the format has no place for stands in fields that begin with :tidemark/ and in three operations of the nemesis, :tidemark/run,
-// :tidemark/mark and :tidemark/dump, so that Read gives the same sends, polls, faults and dumps back. Left out are protocol steps, observed
-// states, seeks, and which broker and leader epoch an operation went to.
+// What the format has no place for stands in fields that begin with :tidemark/, and in :info operations of a process :tidemark, which
+// Jepsen's checker passes over as it does over the nemesis: the run, its phases, those of faults, and the dumps. So Read gives the same sends,
+// polls, faults and dumps back. Left out are protocol steps, observed
+// states, seeks, which brokers a fault struck, and which broker and leader epoch an operation went to.
 func Write(w io.Writer, run history.Run, h *history.History) error {
 	out := &writer{w: bufio.NewWriterSize(w, 64<<10), topic: run.Topic, values: map[string]int64{}, consumers: map[int32]*assigned{}, busy: map[int32]*history.Op{}}
 	plain, err := json.Marshal(run)
 	if err != nil {
 		return fmt.Errorf("writing EDN: %w", err)
 	}
-	out.nemesis(0, nemesisRun, string(appendString(nil, string(plain))), "")
+	out.head("info", asideRun, aside, 0)
+	out.word(quoted(string(plain))).end()
 	for _, e := range inOrder(h) {
 		if err := out.event(h, e); err != nil {
 			return fmt.Errorf("writing EDN: %w", err)
@@ -104,14 +106,12 @@ type assigned struct {
 func (w *writer) event(h *history.History, e event) error {
 	switch e.what {
 	case faulted:
-		f := &h.Faults[e.at]
-		extra := fmt.Sprintf(", %s %d, %s %s, %s %s, %s %s, %s %s", fieldFault, f.Fault, fieldPhase, quoted(string(f.Phase)), fieldKind, quoted(f.Kind),
-			fieldLine, quoted(f.Line), fieldDetail, quoted(f.Detail))
-		w.nemesis(f.Time, faultName(f), quoted(f.Line), extra)
+		w.fault(&h.Faults[e.at])
 		return nil
 	case marked:
 		m := &h.Marks[e.at]
-		w.nemesis(m.Time, nemesisMark, quoted(m.Name), fmt.Sprintf(", %s %t, %s %s", fieldFailed, m.Failed, fieldDetail, quoted(m.Detail)))
+		w.head("info", asideMark, aside, m.Time)
+		w.word(quoted(m.Name)).field(fieldFailed).word(strconv.FormatBool(m.Failed)).field(fieldDetail).word(quoted(m.Detail)).end()
 		return nil
 	}
 	if e.what == dumped {
@@ -178,20 +178,44 @@ func (w *writer) operation(op *history.Op, invocation bool) error {
 	return nil
 }
 
-// faultName is what Jepsen's own nemeses call a fault's beginning and its end.
-func faultName(f *history.FaultEvent) string {
-	ends := f.Phase == history.FaultUndone || f.Phase == history.FaultVerified
-	switch {
-	case f.Kind == "kill" && ends:
-		return "start"
-	case f.Kind == "pause" && ends:
-		return "resume"
-	case f.Kind == "kill" || f.Kind == "pause":
-		return f.Kind
-	case ends:
-		return "stop-" + faultWord(f.Kind)
+// fault writes a fault's phase; where it was observed or undone, also what the nemesis did: two entries, as Jepsen pairs a nemesis' entries
+// by their order.
+func (w *writer) fault(f *history.FaultEvent) {
+	w.head("info", asideFault, aside, f.Time)
+	w.word(quoted(f.Line)).field(fieldFault).number(int64(f.Fault)).field(fieldPhase).word(quoted(string(f.Phase))).field(fieldKind).word(quoted(f.Kind))
+	w.field(fieldDetail).word(quoted(f.Detail)).end()
+	name := ""
+	switch f.Phase {
+	case history.FaultObserved:
+		name = faultBegins(f.Kind)
+	case history.FaultUndone:
+		name = faultEnds(f.Kind)
+	default:
+		return
 	}
-	return "start-" + faultWord(f.Kind)
+	for range 2 {
+		w.head("info", name, nemesis, f.Time)
+		w.word(quoted(f.Line)).end()
+	}
+}
+
+// faultBegins is what Jepsen's own nemeses call the beginning of a fault.
+func faultBegins(kind string) string {
+	if kind == "kill" || kind == "pause" {
+		return kind
+	}
+	return "start-" + faultWord(kind)
+}
+
+// faultEnds is what they call its end.
+func faultEnds(kind string) string {
+	switch kind {
+	case "kill":
+		return "start"
+	case "pause":
+		return "resume"
+	}
+	return "stop-" + faultWord(kind)
 }
 
 // faultWord keeps a kind that is no word out of a keyword.
@@ -326,17 +350,22 @@ func (w *writer) value(v string) int64 {
 	return n
 }
 
-func (w *writer) nemesis(at time.Duration, f, value, extra string) {
-	w.head("info", f, -1, at)
-	w.word(value).word(extra).end()
-}
+// The processes that are no clients: Jepsen's nemesis, and the one that only tidemark reads.
+const (
+	nemesis int32 = -1
+	aside   int32 = -2
+	nobody  int32 = -3 // none is named
+)
 
-// head begins an entry, up to its value; process -1 is the nemesis.
+// head begins an entry, up to its value.
 func (w *writer) head(kind, f string, process int32, at time.Duration) {
 	w.last = max(w.last, at)
-	who := ":nemesis"
-	if process >= 0 {
-		who = strconv.Itoa(int(process))
+	who := strconv.Itoa(int(process))
+	switch process {
+	case nemesis:
+		who = ":nemesis"
+	case aside:
+		who = ":tidemark"
 	}
 	w.line = fmt.Appendf(w.line[:0], "{:index %d, :time %d, :process %s, :type :%s, :f :%s, :value ", w.index, w.last, who, kind, f)
 }
