@@ -88,10 +88,13 @@ func (s *Server) tell() {
 
 // handleBatch handles an event and those that wait behind it, up to a bound.
 func (s *Server) handleBatch(e event) (ended bool, err error) {
-	for range batchMax {
+	for n := 1; ; n++ {
 		s.handle(&e)
 		if ended, err = s.carry(); ended {
 			return true, err
+		}
+		if n == batchMax { // before another is taken: what is taken is handled
+			return false, nil
 		}
 		select {
 		case e = <-s.events:
@@ -101,7 +104,6 @@ func (s *Server) handleBatch(e event) (ended bool, err error) {
 			return false, nil
 		}
 	}
-	return false, nil
 }
 
 // handle gives one event to the node.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os/exec"
 	"strconv"
 	"strings"
 	"time"
@@ -51,7 +50,9 @@ func (c *cluster) measure(b history.BrokerID) (meters, error) {
 }
 
 func (c *cluster) page(b history.BrokerID, path string) (string, error) {
-	resp, err := http.Get(c.Debug(b) + path)
+	client := http.Client{Timeout: 5 * time.Second}
+	defer client.CloseIdleConnections()
+	resp, err := client.Get(c.Debug(b) + path)
 	if err != nil {
 		return "", err
 	}
@@ -91,16 +92,6 @@ func (c *cluster) inSync() {
 		}
 		return len(s.Partitions) > 0
 	})
-}
-
-// life tells a broker's incarnation, and whether the kernel killed it for its memory, as the engine has it.
-func (c *cluster) life(b history.BrokerID) string {
-	c.t.Helper()
-	text, err := exec.Command("docker", "inspect", "--format", "{{.State.StartedAt}} oom={{.State.OOMKilled}}", fmt.Sprintf("%s-%d", c.Name(), b)).Output()
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return strings.TrimSpace(string(text))
 }
 
 // settles waits until a broker takes no more than it did, give or take a few, for instance connections of metadata requests.

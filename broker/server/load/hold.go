@@ -62,7 +62,9 @@ func deaf(ctx context.Context, address string, request []byte) {
 		return
 	}
 	defer conn.Close() //nolint:errcheck // it is thrown away
-	_ = conn.(*net.TCPConn).SetReadBuffer(4096)
+	tcp := conn.(*net.TCPConn)
+	_ = tcp.SetReadBuffer(4096)
+	_ = tcp.SetLinger(0) // else the kernel would go on with what it has taken of the requests
 	ended := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer ended()
 	for err == nil { // until the broker, which still waits for its answer to be taken, takes no more
