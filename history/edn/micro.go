@@ -65,6 +65,9 @@ func (b *builder) invokeMicro(e *entry, u *underway) error {
 
 // completeMicro completes the operations of an entry. Where a completion without effect says nothing of them, they are as they were invoked.
 func (b *builder) completeMicro(e *entry, u *underway) error {
+	if e.outcome != history.OK && e.f != "send" {
+		defer clear(b.consumer(e.process).next) // it may have read on, or been set back
+	}
 	done := history.Op{Outcome: e.outcome, Return: e.at, Error: e.err, HW: e.own.hw, LogStart: e.own.start}
 	if e.outcome != history.OK && (e.value < 0 || b.p.forms[e.value].kind == null) {
 		for n, i := range u.ops {
@@ -211,9 +214,6 @@ func (b *builder) endPoll(i int32, done *history.Op, m int32, args []int32, e *e
 		}
 		if err := b.answer(v, key, c, add); err != nil {
 			return n, err
-		}
-		if done.Outcome != history.OK {
-			c.forget(key)
 		}
 		k = b.p.forms[v].end
 	}
