@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"tidemark/history"
 )
@@ -130,32 +131,44 @@ func TestSeverityTable(t *testing.T) {
 		contract(retrying),
 		contract(func(r *history.Run) { retrying(r); r.Acks = 1 }),
 		contract(func(r *history.Run) { retrying(r); r.Config = map[string]string{"enable.idempotence": "true"} }),
+		contract(func(r *history.Run) { r.ReadBound = time.Second }),
+		contract(func(r *history.Run) { r.ReadBound, r.Beyond = time.Second, true }),
 	}
-	// columns: all, min ISR 1, classic, acks=1, acks=0, unclean, beyond, min ISR 4, retrying, retrying with acks=1, retrying but idempotent;
-	// v is a violation, - allowed
+	// columns: all, min ISR 1, classic, acks=1, acks=0, unclean, beyond, min ISR 4, retrying, retrying with acks=1, retrying but idempotent,
+	// reads bounded, reads bounded beyond the budget; v is a violation, - allowed, i information
 	table := map[Class]string{
-		LostWrite:         "vvv-----v-v",
-		TwoValues:         "vvv-----v-v",
-		Duplicate:         "vvvvvvvv--v",
-		Phantom:           "vvvvvvvvvvv",
-		AbortedRead:       "vvvvvvvvvvv",
-		RealtimeOrder:     "vvvvvv-vvvv",
-		UncommittedRead:   "vvvvv--vvvv",
-		NonmonotonicPoll:  "vvvvvvvvvvv",
-		PollSkip:          "vvvvvvvvvvv",
-		AckOffsetMismatch: "vvvvvvvvv-v",
-		NotSettled:        "vvvvvv--vvv",
-		InvariantBroken:   "vvvvvvvvvvv",
-		Nonlinearizable:   "vvvvvvvvvvv",
+		LostWrite:         "vvv-----v-vv-",
+		TwoValues:         "vvv-----v-vv-",
+		Duplicate:         "vvvvvvvv--vvv",
+		Phantom:           "vvvvvvvvvvvvv",
+		Corrupted:         "vvvvvvvvvvvvv",
+		AbortedRead:       "vvvvvvvvvvvvv",
+		RealtimeOrder:     "vvvvvv-vvvvv-",
+		NonmonotonicSend:  "vvvvvv-vvvvv-",
+		UncommittedRead:   "vvvvv--vvvvv-",
+		NonmonotonicPoll:  "vvvvvvvvvvvvv",
+		PollSkip:          "vvvvvvvvvvvvv",
+		SeenBySome:        "vvvvv--vvvvv-",
+		StaleRead:         "iiiiiiiiiiivi",
+		HWBack:            "vvvvvv-vvvvv-",
+		ListOffsetsBack:   "vvvvv--vvvvv-",
+		AckOffsetMismatch: "vvvvvvvvv-vvv",
+		AckWithoutOffset:  "iiiiiiiiiiiii",
+		Trimmed:           "iiiiiiiiiiiii",
+		Unseen:            "iiiiiiiiiiiii",
+		NotSettled:        "vvvvvv--vvvv-",
+		ReplicasDiffer:    "vvvvvvvvvvvvv",
+		InvariantBroken:   "vvvvvvvvvvvvv",
+		Nonlinearizable:   "vvvvvvvvvvvvv",
 	}
+	if len(table) != len(Classes) {
+		t.Errorf("the table has %d classes, expected %d", len(table), len(Classes))
+	}
+	word := map[byte]Severity{'v': Violation, '-': Allowed, 'i': Info}
 	for class, row := range table {
 		for i, c := range contracts {
-			want := Allowed
-			if row[i] == 'v' {
-				want = Violation
-			}
-			if got := c.Severity(class); got != want {
-				t.Errorf("%s under contract %d (%s): %s", class, i, c.Because, got)
+			if got := c.Severity(class); got != word[row[i]] {
+				t.Errorf("%s under contract %d (%s): %s, expected %s", class, i, c.Because, got, word[row[i]])
 			}
 		}
 	}

@@ -41,6 +41,7 @@ func ContractOf(run history.Run) Contract {
 	c.CommittedReads = c.WithinBudget && !c.Unclean
 	c.Durable = c.CommittedReads && c.Acks == -1 && c.MinISR <= c.Factor
 	c.ExactlyOnce = c.WithinBudget && c.Idempotent
+	c.ReadBound = run.ReadBound
 	c.Because = c.because()
 	return c
 }
@@ -62,48 +63,6 @@ func (c Contract) because() string {
 	default:
 		return fmt.Sprintf("With acks=all, clean elections and min.insync.replicas %d every acknowledged write is on %d replicas at least, and fewer lose unsynced data at once inside the budget.", c.MinISR, c.MinISR)
 	}
-}
-
-// Severity says what an anomaly of a class means under the contract.
-//
-//	class                          a violation if                          else
-//	lost acknowledged write        Durable                                 allowed
-//	two values at one offset       Durable and CommittedReads              allowed
-//	  replicas apart at the end    always: truncation by epoch needs no promise of durability
-//	duplicate                      not Retries, or ExactlyOnce             allowed
-//	  of a value sent once         always: also where other producers retry
-//	phantom                        always
-//	read of a failed write         always
-//	order against real time        Ordered                                 allowed
-//	read of uncommitted data       CommittedReads                          allowed
-//	consumer goes back, skips      always: one answer comes from one dense log
-//	acknowledged at another offset not Retries, or Durable                 allowed: one copy stands, the other was lost
-//	not settled                    WithinBudget and MinISR ≤ Factor        allowed
-//	replicas differ                always: it is asked only after settling
-//	invariant broken               always: what is not promised is not watched
-//	not linearizable               always: it is asked only where all is promised
-func (c Contract) Severity(class Class) Severity {
-	promised := true
-	switch class {
-	case LostWrite:
-		promised = c.Durable
-	case TwoValues:
-		promised = c.Durable && c.CommittedReads
-	case RealtimeOrder:
-		promised = c.Ordered
-	case UncommittedRead:
-		promised = c.CommittedReads
-	case Duplicate:
-		promised = !c.repeats()
-	case AckOffsetMismatch:
-		promised = !c.repeats() || c.Durable
-	case NotSettled:
-		promised = c.WithinBudget && c.MinISR <= c.Factor
-	}
-	if promised {
-		return Violation
-	}
-	return Allowed
 }
 
 // repeats reports whether a value may stand twice because its producer sent it twice.

@@ -4,6 +4,7 @@ package checker
 
 import (
 	"fmt"
+	"time"
 
 	"tidemark/history"
 )
@@ -29,33 +30,6 @@ const (
 	Info      Severity = "info"
 )
 
-// Class names an anomaly.
-type Class string
-
-// The classes of anomaly.
-const (
-	LostWrite         Class = "lost acknowledged write"
-	TwoValues         Class = "two values at one offset"
-	Duplicate         Class = "duplicate"
-	Phantom           Class = "phantom"                        // a record that nobody sent
-	AbortedRead       Class = "read of a failed write"         // a write reported as definitely failed is in the log
-	RealtimeOrder     Class = "order against real time"        // A acknowledged before B was sent, yet behind it
-	UncommittedRead   Class = "read of uncommitted data"       // read, and later not there
-	NonmonotonicPoll  Class = "consumer goes back"             // next poll starts before the position
-	PollSkip          Class = "consumer skips"                 // records between are missing from a poll
-	AckOffsetMismatch Class = "acknowledged at another offset" // the ack's offset holds something else, the value is elsewhere
-	NotSettled        Class = "not settled"
-	ReplicasDiffer    Class = "replicas differ" // after settling, when every replica must hold the same
-	InvariantBroken   Class = "invariant broken"
-	Nonlinearizable   Class = "not linearizable" // porcupine alone objects
-)
-
-// Classes lists every class.
-var Classes = []Class{
-	LostWrite, TwoValues, Duplicate, Phantom, AbortedRead, RealtimeOrder, UncommittedRead, NonmonotonicPoll, PollSkip,
-	AckOffsetMismatch, NotSettled, ReplicasDiffer, InvariantBroken, Nonlinearizable,
-}
-
 // Finding is one anomaly with its witness.
 type Finding struct {
 	Class     Class             `json:"class"`
@@ -68,6 +42,17 @@ type Finding struct {
 	Witness   Witness           `json:"witness"`
 	Signature string            `json:"signature"` // class + the protocol steps that touched the offset
 	Text      string            `json:"text"`      // the witness in words, a few sentences
+	Implied   []Implied         `json:"implied,omitempty"`
+}
+
+// Implied is what follows from a finding: anomalies of one class that concern its record or its offset, and would not be but for it.
+type Implied struct {
+	Class  Class          `json:"class"`
+	Offset history.Offset `json:"offset"` // of the first; UnknownOffset where there is none
+	Value  string         `json:"value,omitempty"`
+	Count  int            `json:"count"`
+	Ops    []int64        `json:"ops"`  // operations that prove them
+	Text   string         `json:"text"` // the first, in a sentence or two
 }
 
 // Witness is the proof of a finding as fields; the report draws it, Text tells it. Zero values stand for "not known".
@@ -168,19 +153,22 @@ type Stats struct {
 
 // Contract is what a configuration promises, and what its faults may take away.
 type Contract struct {
-	Acks           int16  `json:"acks"`
-	MinISR         int    `json:"minInsyncReplicas"`
-	Factor         int    `json:"replicationFactor"`
-	Unclean        bool   `json:"uncleanLeaderElection"`
-	ELR            bool   `json:"eligibleLeaderReplicas"`
-	Idempotent     bool   `json:"idempotent"`
-	Retries        bool   `json:"retries,omitempty"` // some producers send a value again that was not acknowledged
-	WithinBudget   bool   `json:"withinBudget"`      // the nemesis stays inside the fault budget
-	Durable        bool   `json:"durable"`           // what was acknowledged is never lost
-	Ordered        bool   `json:"ordered"`
-	ExactlyOnce    bool   `json:"exactlyOnce"`    // a retry repeats no message; one that was sent once never stands twice anyhow
-	CommittedReads bool   `json:"committedReads"` // what a consumer read stays
-	Because        string `json:"because"`        // one sentence: why the promises are what they are
+	Acks           int16 `json:"acks"`
+	MinISR         int   `json:"minInsyncReplicas"`
+	Factor         int   `json:"replicationFactor"`
+	Unclean        bool  `json:"uncleanLeaderElection"`
+	ELR            bool  `json:"eligibleLeaderReplicas"`
+	Idempotent     bool  `json:"idempotent"`
+	Retries        bool  `json:"retries,omitempty"` // some producers send a value again that was not acknowledged
+	WithinBudget   bool  `json:"withinBudget"`      // the nemesis stays inside the fault budget
+	Durable        bool  `json:"durable"`           // what was acknowledged is never lost
+	Ordered        bool  `json:"ordered"`
+	ExactlyOnce    bool  `json:"exactlyOnce"`    // a retry repeats no message; one that was sent once never stands twice anyhow
+	CommittedReads bool  `json:"committedReads"` // what a consumer read stays
+	// ReadBound is how long after a write's acknowledgement a consumer at the log's end may still not have been given it, in nanoseconds;
+	// 0 promises nothing.
+	ReadBound time.Duration `json:"readBound,omitempty"`
+	Because   string        `json:"because"` // one sentence: why the promises are what they are
 }
 
 // Options bound a check.

@@ -30,5 +30,8 @@ type Run struct {
 	Plan     string            `json:"plan"`             // the nemesis plan as text
 	Beyond   bool              `json:"beyondBudget,omitempty"`
 	Memory   int64             `json:"memory,omitempty"` // limit of each broker's container, in bytes; 0 is the container world's own
-	CPUs     float64           `json:"cpus,omitempty"`   // limit of each broker's container, in processors; 0 is none
+	// ReadBound is how long after a write's acknowledgement a consumer at the log's end may still not have been given it, in nanoseconds;
+	// 0 promises nothing.
+	ReadBound time.Duration `json:"readBound,omitempty"`
+	CPUs      float64       `json:"cpus,omitempty"` // limit of each broker's container, in processors; 0 is none
 }
