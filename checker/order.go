@@ -11,39 +11,36 @@ import "tidemark/history"
 //
 // It judges only records that stand in the log at the end, so a loss that the contract allows never looks like a change of order. And a record
 // that was shown before it was sent is a phantom.
-func (c *logCheck) checkOrder() {
-	ops := c.h.Ops
-	for p := range c.logs {
-		slots := c.logs[p].slots
-		earliest, by := int64(never), int32(-1)
-		for i := len(slots) - 1; i >= 0; i-- {
-			s := &slots[i]
-			if s.send < 0 || s.told || c.resent(s.send) {
-				continue
-			}
-			op := &ops[s.send]
-			if s.seen < op.InvokeIndex {
-				c.report(anomaly{class: Phantom, part: int32(p), offset: s.offset, value: s.value, send: s.send, op: -1,
-					detail: "it was read before it was sent"})
-				continue
-			}
-			if op.InvokeIndex > earliest {
-				c.report(anomaly{class: RealtimeOrder, part: int32(p), offset: s.offset, value: s.value, send: s.send, op: by,
-					other: ops[by].Value})
-				continue
-			}
-			known := s.seen
-			if op.Outcome == history.OK && op.Acks != 0 && (op.Offset == s.offset || !c.mayRepeat(op)) {
-				known = min(known, op.ReturnIndex)
-			}
-			if known < earliest {
-				earliest, by = known, s.send
-			}
+func (c *partCheck) checkOrder() {
+	ops, slots := c.h.Ops, c.log.slots
+	earliest, by := int64(never), int32(-1)
+	for i := len(slots) - 1; i >= 0; i-- {
+		s := &slots[i]
+		if s.send < 0 || s.told || c.resent(s.send) {
+			continue
+		}
+		op := &ops[s.send]
+		if s.seen < op.InvokeIndex {
+			c.report(anomaly{class: Phantom, part: c.part, offset: s.offset, value: s.value, send: s.send, op: -1,
+				detail: "it was read before it was sent"})
+			continue
+		}
+		if op.InvokeIndex > earliest {
+			c.report(anomaly{class: RealtimeOrder, part: c.part, offset: s.offset, value: s.value, send: s.send, op: by,
+				other: ops[by].Value})
+			continue
+		}
+		known := s.seen
+		if op.Outcome == history.OK && op.Acks != 0 && (op.Offset == s.offset || !c.mayRepeat(op)) {
+			known = min(known, op.ReturnIndex)
+		}
+		if known < earliest {
+			earliest, by = known, s.send
 		}
 	}
 }
 
-func (c *logCheck) resent(send int32) bool {
+func (c *partCheck) resent(send int32) bool {
 	_, again := c.sends.again[send]
 	return again
 }

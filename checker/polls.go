@@ -9,7 +9,6 @@ import (
 
 // sighting is an observation of a value at an offset.
 type sighting struct {
-	part   int32
 	offset history.Offset
 	value  string
 	op     int32
@@ -17,18 +16,17 @@ type sighting struct {
 
 // checkPolls walks every answer along the log. What a poll returned must stand there at the end; inside one answer offsets rise, none is
 // below the position asked for, and no committed record between them is missing. Polls that did not succeed say nothing.
-func (c *logCheck) checkPolls() {
-	for i := range c.h.Ops {
+func (c *partCheck) checkPolls() {
+	for _, i := range c.ops {
 		op := &c.h.Ops[i]
 		if op.Kind == history.Poll && op.Outcome == history.OK && len(op.Records) > 0 {
-			c.checkPoll(int32(i), op)
+			c.checkPoll(i, op)
 		}
 	}
 }
 
-func (c *logCheck) checkPoll(at int32, op *history.Op) {
-	p := c.part[at]
-	l := &c.logs[p]
+func (c *partCheck) checkPoll(at int32, op *history.Op) {
+	l := &c.log
 	expect := op.Position
 	i := l.search(max(expect, 0))
 	backwards, skipped := false, false
@@ -37,14 +35,14 @@ func (c *logCheck) checkPoll(at int32, op *history.Op) {
 		if rec.Offset < expect {
 			if !backwards {
 				backwards = true
-				c.report(anomaly{class: NonmonotonicPoll, part: p, offset: rec.Offset, value: rec.Value, send: c.sends.find(p, rec.Value), op: at,
+				c.report(anomaly{class: NonmonotonicPoll, part: c.part, offset: rec.Offset, value: rec.Value, send: c.sends.find(rec.Value), op: at,
 					detail: "the next offset was " + itoa(int64(expect))})
 			}
 			i = l.search(rec.Offset)
 		} else if i < len(l.slots) && l.slots[i].offset < rec.Offset {
 			if missed := &l.slots[i]; !skipped && missed.offset >= op.LogStart {
 				skipped = true
-				c.report(anomaly{class: PollSkip, part: p, offset: missed.offset, value: missed.value, send: missed.send, op: at,
+				c.report(anomaly{class: PollSkip, part: c.part, offset: missed.offset, value: missed.value, send: missed.send, op: at,
 					detail: "the answer went on at offset " + itoa(int64(rec.Offset))})
 			}
 			i = l.search(rec.Offset)
@@ -58,15 +56,15 @@ func (c *logCheck) checkPoll(at int32, op *history.Op) {
 				continue
 			}
 		}
-		c.strayRecord(p, at, rec)
+		c.strayRecord(at, rec)
 	}
 }
 
 // strayRecord judges a record that a poll returned and that the final log does not hold there.
-func (c *logCheck) strayRecord(p, at int32, rec *history.Record) {
-	l := &c.logs[p]
-	send := c.sends.find(p, rec.Value)
-	a := anomaly{part: p, offset: rec.Offset, value: rec.Value, send: send, op: at}
+func (c *partCheck) strayRecord(at int32, rec *history.Record) {
+	l := &c.log
+	send := c.sends.find(rec.Value)
+	a := anomaly{part: c.part, offset: rec.Offset, value: rec.Value, send: send, op: at}
 	here := l.at(rec.Offset)
 	a.other = valueOf(here)
 	switch {
@@ -82,7 +80,7 @@ func (c *logCheck) strayRecord(p, at int32, rec *history.Record) {
 		}
 		a.class = UncommittedRead
 	default:
-		c.loose = append(c.loose, sighting{p, rec.Offset, rec.Value, at})
+		c.loose = append(c.loose, sighting{rec.Offset, rec.Value, at})
 		return
 	}
 	c.report(a)
@@ -90,15 +88,13 @@ func (c *logCheck) strayRecord(p, at int32, rec *history.Record) {
 
 // checkLoose compares the observations that no final read covers with each other: acknowledgements and polls that name two values for one
 // offset contradict each other whatever the log holds.
-func (c *logCheck) checkLoose() {
-	slices.SortStableFunc(c.loose, func(a, b sighting) int {
-		return cmp.Or(cmp.Compare(a.part, b.part), cmp.Compare(a.offset, b.offset))
-	})
+func (c *partCheck) checkLoose() {
+	slices.SortStableFunc(c.loose, func(a, b sighting) int { return cmp.Compare(a.offset, b.offset) })
 	for i := 1; i < len(c.loose); i++ {
 		one, two := c.loose[i-1], c.loose[i]
-		if one.part == two.part && one.offset == two.offset && one.value != two.value {
-			c.report(anomaly{class: TwoValues, part: one.part, offset: one.offset, value: one.value, other: two.value,
-				send: c.sends.find(one.part, one.value), op: two.op, detail: "both were told to clients"})
+		if one.offset == two.offset && one.value != two.value {
+			c.report(anomaly{class: TwoValues, part: c.part, offset: one.offset, value: one.value, other: two.value,
+				send: c.sends.find(one.value), op: two.op, detail: "both were told to clients"})
 		}
 	}
 }

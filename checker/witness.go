@@ -21,7 +21,7 @@ type stepLog struct {
 
 // stepLogs sorts the steps by partition. It runs only when there is something to tell.
 func (c *logCheck) stepLogs() []stepLog {
-	logs := make([]stepLog, len(c.names))
+	logs := make([]stepLog, len(c.parts))
 	for i := range c.h.Steps {
 		s := &c.h.Steps[i]
 		if s.Partition == (history.Partition{}) {
@@ -30,7 +30,7 @@ func (c *logCheck) stepLogs() []stepLog {
 			}
 			continue
 		}
-		p, ok := c.index[s.Partition]
+		p, ok := c.numbers.index[s.Partition]
 		if !ok {
 			continue
 		}
@@ -197,7 +197,7 @@ func (c *logCheck) brokersOf(p int32, l *stepLog) []history.BrokerID {
 		}
 	}
 	for i := range c.h.Dumps {
-		if d := &c.h.Dumps[i]; d.Partition == c.names[p] {
+		if d := &c.h.Dumps[i]; d.Partition == c.numbers.names[p] {
 			set[d.Broker] = true
 		}
 	}
@@ -270,7 +270,7 @@ func (c *logCheck) finding(g *group, l *stepLog, brokers []history.BrokerID) Fin
 	if witness.ISR == nil {
 		witness.ISR = c.observedISR(a.part, src.index)
 	}
-	f := Finding{Class: a.class, Severity: severity, Partition: c.names[a.part], Offset: a.offset, Value: a.value,
+	f := Finding{Class: a.class, Severity: severity, Partition: c.numbers.names[a.part], Offset: a.offset, Value: a.value,
 		Count: g.count, Ops: sortOps(g.ops), Witness: witness, Signature: signature(a.class, w.kinds)}
 	f.Text = c.text(a, &f, w.deposed)
 	return f
@@ -297,7 +297,7 @@ func (c *logCheck) observedISR(p int32, index int64) []history.BrokerID {
 			break
 		}
 		for j := range s.Partitions {
-			if s.Partitions[j].Partition == c.names[p] {
+			if s.Partitions[j].Partition == c.numbers.names[p] {
 				isr = s.Partitions[j].ISR
 			}
 		}

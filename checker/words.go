@@ -177,7 +177,7 @@ func (c *logCheck) sayLoss(say func(string, ...any), a *anomaly, f *Finding, d d
 	if a.detail != "" {
 		say("%s.", upper(a.detail))
 	}
-	switch l := &c.logs[a.part]; {
+	switch l := &c.parts[a.part].log; {
 	case a.other != "":
 		say("At the end offset %d holds %s.", a.offset, a.other)
 	case l.ended && a.offset >= l.end:

@@ -1,0 +1,58 @@
+package checker
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"tidemark/history"
+)
+
+// inParallel calls do for every number below n, on as many processors as there are. A history is checked after its run, by values alone, and
+// each call writes only what is its own, so which runs first changes nothing; results are put together in order of the numbers.
+func inParallel(n int, do func(i int)) {
+	var next atomic.Int64
+	work := func() {
+		for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+			do(int(i))
+		}
+	}
+	var wg sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+}
+
+// numbering gives partitions numbers, dense from 0, in order of first use.
+type numbering struct {
+	names []history.Partition
+	index map[history.Partition]int32
+	short []int32 // of the first topic's partitions: 1 + the number by index, 0 where it is not known
+}
+
+// shortMax bounds the partitions that are found without a look-up. Most histories have one topic.
+const shortMax = 1 << 12
+
+// of returns the partition's number.
+func (x *numbering) of(p history.Partition) int32 {
+	short := uint32(p.Index) < uint32(len(x.short)) && p.Topic == x.names[0].Topic
+	if short && x.short[p.Index] > 0 {
+		return x.short[p.Index] - 1
+	}
+	n, ok := x.index[p]
+	if !ok {
+		if x.index == nil {
+			x.index = map[history.Partition]int32{}
+			x.short = make([]int32, shortMax)
+		}
+		n = int32(len(x.names))
+		x.index[p] = n
+		x.names = append(x.names, p)
+	}
+	if uint32(p.Index) < shortMax && p.Topic == x.names[0].Topic {
+		x.short[p.Index] = n + 1
+	}
+	return n
+}
