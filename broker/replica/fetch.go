@@ -48,7 +48,7 @@ func (m *Manager) Fetch(now time.Duration, req *kmsg.FetchRequest, tok Token) {
 	mayWait := req.MaxWaitMillis > 0 && len(op.targets) > 0 && !m.purgatory.full() && !m.stopping
 	if !mayWait || !m.nothingYet(&op) {
 		if resp, got := m.read(&op); !mayWait || got.urgent || got.bytes >= op.minBytes {
-			m.reply(tok, resp)
+			m.give(tok, resp, got)
 			return
 		}
 	}
@@ -176,6 +176,13 @@ func (m *Manager) nothingYet(op *fetchOp) bool {
 	return true
 }
 
+// give answers a fetch with what was read. What all fetches that are answered within one input hold is bounded as one fetch is,
+// beyond a batch for each: many that wake or expire together must not fill the memory.
+func (m *Manager) give(tok Token, resp *kmsg.FetchResponse, got reading) {
+	m.given += got.bytes
+	m.reply(tok, resp)
+}
+
 // reading says what a read found: urgent, that it must be answered now.
 type reading struct {
 	bytes  int
@@ -228,7 +235,7 @@ func (m *Manager) readPartition(op *fetchOp, t *fetchTarget, out *kmsg.FetchResp
 			got.urgent = true
 		}
 	}
-	left := op.maxBytes - got.bytes
+	left := min(op.maxBytes, m.cfg.FetchMaxBytes-m.given) - got.bytes
 	bound := consumerBound(follower, t.p.hw, t.p.log.End())
 	if t.offset >= bound || left <= 0 && got.bytes > 0 {
 		return

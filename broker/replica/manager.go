@@ -102,6 +102,7 @@ type Manager struct {
 
 	now   time.Duration // of the last input
 	out   Output
+	given int    // bytes of records in out's replies
 	spare Output // whose slices the next output may use
 }
 
@@ -161,7 +162,7 @@ func (m *Manager) Ready() Output {
 	m.out = Output{
 		Fetches: again.Fetches[:0], Replies: again.Replies[:0], Flushes: again.Flushes[:0], Steps: again.Steps[:0],
 	}
-	m.spare = out
+	m.spare, m.given = out, 0
 	return out
 }
 

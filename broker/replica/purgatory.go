@@ -200,8 +200,8 @@ func (m *Manager) wakeFetches(p *Partition) {
 // finishFetch answers a waiting fetch with what there is now.
 func (m *Manager) finishFetch(d *delayedFetch) {
 	m.dropFetch(d)
-	resp, _ := m.read(&d.op)
-	m.reply(d.tok, resp)
+	resp, got := m.read(&d.op)
+	m.give(d.tok, resp, got)
 }
 
 func (m *Manager) dropFetch(d *delayedFetch) {
