@@ -53,6 +53,9 @@ func (e *Engine) image(ctx context.Context, binary string, say func(string)) (st
 	if err != nil {
 		return "", fmt.Errorf("image %s: %w", name, err)
 	}
+	if err := e.pruneImages(ctx); err != nil {
+		return "", err
+	}
 	_, err = e.make.BuildImage(ctx, &testcontainers.ContainerRequest{FromDockerfile: testcontainers.FromDockerfile{
 		ContextArchive: bytes.NewReader(archive), Repo: imageRepo, Tag: tag, KeepImage: true,
 		BuildOptionsModifier: func(o *build.ImageBuildOptions) { o.Labels = map[string]string{labelImage: tag} },

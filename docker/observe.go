@@ -101,6 +101,11 @@ func (m *machine) learn(s *debug.State) {
 	}
 }
 
+// unknownReplica is a replica of which nothing is known.
+func unknownReplica(b history.BrokerID) history.ReplicaState {
+	return history.ReplicaState{Broker: b, Epoch: -1, LEO: history.UnknownOffset, HW: history.UnknownOffset, Start: history.UnknownOffset}
+}
+
 func (c *Cluster) partition(p *debug.Registration, up map[history.BrokerID]bool) history.PartitionState {
 	name := history.Partition{Topic: p.Topic, Index: p.Partition}
 	s := history.PartitionState{
@@ -108,7 +113,7 @@ func (c *Cluster) partition(p *debug.Registration, up map[history.BrokerID]bool)
 		ISR: brokersOf(p.ISR), ELR: brokersOf(p.ELR),
 	}
 	for _, b := range brokersOf(p.Replicas) {
-		r := history.ReplicaState{Broker: b, Epoch: -1, LEO: history.UnknownOffset, HW: history.UnknownOffset, Start: history.UnknownOffset}
+		r := unknownReplica(b)
 		if m, err := c.machine(b); err == nil {
 			m.mu.Lock()
 			if known, ok := m.last[name]; ok {

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -139,6 +140,28 @@ func (e *Engine) CleanupImages(ctx context.Context) ([]string, error) {
 		}
 	}
 	return removed, nil
+}
+
+// imagesMax is how many images stay: each holds one build of the program.
+const imagesMax = 8
+
+// pruneImages removes the oldest images that were built, but for so many and those that a container needs.
+func (e *Engine) pruneImages(ctx context.Context) error {
+	list, err := e.api.ImageList(ctx, image.ListOptions{Filters: filters.NewArgs(filters.Arg("label", labelImage))})
+	if err != nil {
+		return fmt.Errorf("list images: %w", err)
+	}
+	slices.SortFunc(list, func(a, b image.Summary) int { return cmp.Compare(b.Created, a.Created) })
+	for _, i := range list[min(imagesMax-1, len(list)):] {
+		if len(i.RepoTags) != 1 {
+			continue // somebody gave it a name of his own
+		}
+		_, err := e.api.ImageRemove(ctx, i.ID, image.RemoveOptions{PruneChildren: true})
+		if err != nil && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) {
+			return fmt.Errorf("remove image %s: %w", i.ID, err)
+		}
+	}
+	return nil
 }
 
 func words(found []thing) []string {

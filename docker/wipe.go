@@ -26,9 +26,12 @@ func (c *Cluster) Wipe(b history.BrokerID) (detail string, err error) {
 	return detail, err
 }
 
-// forget drops what was last known of the replicas, which are no more.
+// forget drops what was last known of the replicas, which are no more, but not that there were any: whether they are gone is for a
+// dump to say.
 func (m *machine) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	clear(m.last)
+	for p := range m.last {
+		m.last[p] = unknownReplica(m.id)
+	}
 }
