@@ -14,7 +14,7 @@ LIVE       := ^tidemark/docker/live$$
 FUZZTIME ?= 1m
 COUNT    ?= 3
 
-.PHONY: run build soak soak-docker canary-docker test test-docker bench lint fuzz screenshot clean
+.PHONY: run build soak soak-docker canary-docker test test-docker test-docker-kills flat bench lint fuzz screenshot clean
 
 # A first run: in containers where a container engine is found, else in the simulated world alone, whose program needs a third less time
 # to build.
@@ -55,6 +55,18 @@ canary-docker: build
 test-docker:
 	go test -timeout 15m -count 1 ./docker/live
 
+# Harnesses killed at ten moments: what each left is removed by the next, and its history is readable.
+test-docker-kills:
+	TIDEMARK_KILLS=1 TIDEMARK_DOCKER=1 go test -timeout 10m -count 1 -v -run '^TestKills$$' ./docker/live
+
+# Three brokers in containers under steady load for ten minutes: goroutines, descriptors and memory stay as they are. Then ten thousand
+# connections in a minute that end in every way.
+flat:
+	TIDEMARK_DOCKER=1 go test -timeout 20m -count 1 -v -run '^TestFlat$$' ./docker/live -args -flat 10m
+	TIDEMARK_DOCKER=1 go test -timeout 10m -count 1 -v -run '^TestChurn$$' ./docker/live -args -churn 10000
+
+comma := ,
+
 # Figures alone: a line on what is measured and what it should be, then what go test -bench prints of it.
 define measure
 	@printf '\n%s\n' $(1)
@@ -67,6 +79,8 @@ bench:
 	$(call measure,'The checker: 1000000 operations within 1 s (ns/op-of-history under 1000) and under 200 bytes/op-of-history; Both is with the second judge.',./checker)
 	$(call measure,'The simulator alone: a delivered message.',./sim)
 	$(call measure,'The broker: its log and replication; over loopback to three brokers; a minute of three idle voters.',./broker/...)
+	$(call measure,'Containers$(comma) where an engine answers: s-median-ack is from the start to the first acknowledged write$(comma) of ten: under 5.',-count 1 -bench FirstAck -benchtime 10x ./docker/live)
+	$(call measure,'Three brokers in containers under franz-go$(comma) acks=all: batched and one at a time$(comma) beside the same in processes on loopback.',-count 1 -bench Produce ./docker/live)
 	$(call measure,'Clients and the history: a send and a poll; an entry recorded and written to the journal.',./workloads ./history)
 
 # A golangci-lint of that version on the PATH will do; else it is installed into .tools.
