@@ -122,8 +122,7 @@ type consumer struct {
 	broker   int
 	served   bool
 	answer   history.Op
-	lost     bool // the answer will not arrive
-	out      bool // the next operation is a seek to the log start, as the position is out of range
+	out      bool // the next operation is a seek, as the position is out of range
 }
 
 const answerRecords = 40
@@ -133,13 +132,14 @@ const answerRecords = 40
 func (g *Generator) consume(c *consumer) {
 	switch {
 	case c.op == none && c.out:
-		g.seek(c, c.part.start)
-	case c.op == none:
-		c.part = g.partitions[g.rng.IntN(len(g.partitions))]
-		if at := c.position[c.part.name.Index]; at > 0 && g.chance(g.cfg.Restarts) {
-			g.seek(c, history.Offset(g.rng.Int64N(int64(at))))
-			return
+		if at := c.part.committed(); at >= c.part.told { // a leader tells its end when it knows that it is (KIP-207)
+			g.seek(c, at)
 		}
+	case c.op == none:
+		if g.chance(g.cfg.Restarts) {
+			g.restart(c)
+		}
+		c.part = g.partitions[g.rng.IntN(len(g.partitions))]
 		g.poll(c)
 	case !c.served:
 		g.serve(c)
@@ -154,6 +154,15 @@ func (g *Generator) consume(c *consumer) {
 	}
 }
 
+// restart goes on as another process, from positions that are behind.
+func (g *Generator) restart(c *consumer) {
+	c.process += g.clients()
+	for p, at := range c.position {
+		c.position[p] = history.Offset(g.rng.Int64N(int64(at) + 1))
+	}
+}
+
+// seek moves the position to the end that the leader tells, as a client does whose position is out of range.
 func (g *Generator) seek(c *consumer, to history.Offset) {
 	c.out = false
 	c.position[c.part.name.Index] = to
@@ -169,7 +178,7 @@ func (g *Generator) poll(c *consumer) {
 	p := c.part
 	epoch := p.epoch
 	c.broker, c.served = p.leader, false
-	if p.deposed >= 0 && g.rng.IntN(2) == 0 {
+	if p.deposed >= 0 && g.now < p.deposedUntil && g.rng.IntN(2) == 0 {
 		c.broker, epoch = p.deposed, p.deposedEpoch
 	}
 	g.invoked++

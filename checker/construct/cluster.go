@@ -123,7 +123,7 @@ func (g *Generator) elect(p *partition) {
 	g.isrChange(p, "election")
 	g.lead(p)
 	if p.deposed = -1; g.trouble.cutOff {
-		p.deposed, p.deposedEpoch = old, epoch
+		p.deposed, p.deposedEpoch, p.deposedUntil = old, epoch, g.now+ReadBound/2
 	}
 }
 

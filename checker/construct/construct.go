@@ -22,7 +22,7 @@ type Config struct {
 	Failed   float64 // of sends: definitely failed
 	NoOffset float64 // of acknowledgements: without an offset
 	Lost     float64 // of polls: failed or of unknown outcome
-	Restarts float64 // of polls: the consumer goes back to an earlier position first, as one that starts again does
+	Restarts float64 // of polls: the consumer has started again, as another process and from earlier positions
 	Gaps     float64 // of records: with an offset before them that no record has, as a control record leaves it
 
 	LeaderChanges int  // faults that each take away the leader of a partition at least
@@ -45,6 +45,9 @@ func Random(seed uint64, ops int) Config {
 
 // brokers is how many brokers there are; each has a replica of every partition.
 const brokers = 3
+
+// ReadBound is the bound on stale reads of every history's run; a valid history stays well below it.
+const ReadBound = time.Second
 
 // topic is the topic of every history.
 const topic = "orders"
@@ -97,7 +100,8 @@ func (g *Generator) Now() time.Duration { return g.now }
 // Run is the run that such a history would come from.
 func (g *Generator) Run() history.Run {
 	run := history.Run{Format: 1, World: "sim", Seed: g.cfg.Seed, Brokers: brokers, Topic: topic, Parts: g.cfg.Partitions, Factor: brokers,
-		MinISR: 2, Acks: -1, ELR: true, Writers: g.cfg.Producers, Readers: g.cfg.Consumers, Config: map[string]string{}}
+		MinISR: 2, Acks: -1, ELR: true, Writers: g.cfg.Producers, Readers: g.cfg.Consumers, ReadBound: ReadBound,
+		Config: map[string]string{}}
 	if g.cfg.LeaderChanges > 0 {
 		run.Plan = "at 1s kill leader(orders/0) for 1s\n"
 	}

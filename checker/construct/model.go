@@ -1,6 +1,10 @@
 package construct
 
-import "tidemark/history"
+import (
+	"time"
+
+	"tidemark/history"
+)
 
 // partition is the model of a partition: the leader's log, and how far each replica has it. A replica's log is a prefix of the leader's, as
 // what a deposed leader had beyond it is cut at the election; that it reports so only when it is back is kept in cut.
@@ -14,9 +18,11 @@ type partition struct {
 	isr     [brokers]bool
 	leo, hw [brokers]history.Offset
 	cut     [brokers]history.Offset // log end before the cut, where it has not been reported; 0 if it has
+	told    history.Offset          // highest that a leader's high watermark has been
 
 	deposed      int // leader of the epoch before that does not know it yet and still answers, -1 if there is none
 	deposedEpoch history.Epoch
+	deposedUntil time.Duration // clients turn to it no longer
 }
 
 func id(broker int) history.BrokerID { return history.BrokerID(broker + 1) }
@@ -104,6 +110,9 @@ func (g *Generator) moveHW(p *partition, b int, hw history.Offset) {
 		g.step(p, history.StepHW, b, p.leader, p.hw[b], hw)
 	}
 	p.hw[b] = hw
+	if b == p.leader {
+		p.told = max(p.told, hw)
+	}
 }
 
 func (g *Generator) isrChange(p *partition, why string) {

@@ -1,0 +1,207 @@
+package construct
+
+import (
+	"slices"
+
+	"tidemark/history"
+)
+
+// answerPlanters change what one client was told.
+var answerPlanters = []Planter{
+	{"corrupted value", "one consumer reads it", nil, func(s *scene) *Planted {
+		return s.misread(func(*history.Op, int32) string { return nobody }, true)
+	}},
+	{"phantom", "it was read before it was sent", nil, func(s *scene) *Planted {
+		var value string
+		poll := s.op(s.pick(func(op *history.Op) bool {
+			n := len(op.Records)
+			if op.Kind != history.Poll || op.Outcome != history.OK || op.Final || n == 0 {
+				return false
+			}
+			p, o := op.Partition.Index, op.Records[n-1].Offset+1
+			if o >= s.end(p) {
+				return false
+			}
+			k, sent := s.sends[s.Logs[p][o].Value]
+			value = s.Logs[p][o].Value
+			return sent && s.h.Ops[k].InvokeIndex > op.ReturnIndex
+		}))
+		if poll == nil {
+			return nil
+		}
+		r := &poll.Records[len(poll.Records)-1]
+		r.Value = value
+		return s.planted(poll.Partition.Index, r.Offset, value, poll)
+	}},
+	{"read of a failed write", "one consumer reads it", nil, func(s *scene) *Planted {
+		return s.misread(func(poll *history.Op, p int32) string {
+			if op := s.failed(p, poll.ReturnIndex); op != nil {
+				return op.Value
+			}
+			return ""
+		}, false)
+	}},
+	{"read of uncommitted data", "an unknown write that is not in the log", nil, func(s *scene) *Planted {
+		return s.misread(func(poll *history.Op, p int32) string {
+			if op := s.absent(p, poll.ReturnIndex); op != nil {
+				return op.Value
+			}
+			return ""
+		}, false)
+	}},
+	{"consumer goes back", "the answer begins before the offset asked for", nil, func(s *scene) *Planted {
+		op := s.op(s.pick(func(op *history.Op) bool { return load(op) && len(op.Records) > 0 && s.follows(op) == nil }))
+		if op == nil {
+			return nil
+		}
+		op.Position = op.Records[0].Offset + 1
+		return s.planted(op.Partition.Index, op.Records[0].Offset, "", op)
+	}},
+	{"consumer goes back", "two records of an answer change places", nil, func(s *scene) *Planted {
+		op := s.poll(2)
+		if op == nil {
+			return nil
+		}
+		i := s.rng.IntN(len(op.Records) - 1)
+		op.Records[i], op.Records[i+1] = op.Records[i+1], op.Records[i]
+		return s.planted(op.Partition.Index, op.Records[i+1].Offset, "", op)
+	}},
+	{"consumer goes back", "the next answer begins before the end of the last", nil, func(s *scene) *Planted {
+		op, after := s.pair(1, 1)
+		if op == nil {
+			return nil
+		}
+		last := op.Records[len(op.Records)-1]
+		after.Position = last.Offset
+		after.Records = slices.Insert(after.Records, 0, last)
+		return s.planted(op.Partition.Index, last.Offset, "", after)
+	}},
+	{"consumer skips", "a record is missing inside an answer", nil, func(s *scene) *Planted {
+		op := s.poll(3)
+		if op == nil {
+			return nil
+		}
+		i := 1 + s.rng.IntN(len(op.Records)-2)
+		o := op.Records[i].Offset
+		op.Records = slices.Delete(op.Records, i, i+1)
+		return s.planted(op.Partition.Index, o, "", op)
+	}},
+	{"consumer skips", "a record is missing between two answers", nil, func(s *scene) *Planted {
+		op, after := s.pair(1, 2)
+		if op == nil {
+			return nil
+		}
+		o := after.Records[0].Offset
+		after.Records = after.Records[1:]
+		after.Position = o + 1
+		return s.planted(op.Partition.Index, o, "", after)
+	}},
+	{"stale read", "a leader that was deposed long ago tells an old end", idle, func(s *scene) *Planted {
+		op := s.op(s.pick(func(op *history.Op) bool {
+			if op.Kind != history.Poll || op.Outcome == history.OK || op.Final || op.Epoch < 1 {
+				return false
+			}
+			p := op.Partition.Index
+			if op.Position < s.start[p] || op.Position < s.toldIn(p, op.Epoch-1) || op.Position >= s.end(p) {
+				return false
+			}
+			k, sent := s.sends[s.Logs[p][op.Position].Value]
+			return sent && s.h.Ops[k].Outcome == history.OK && s.h.Ops[k].Return+2*ReadBound < op.Invoke
+		}))
+		if op == nil {
+			return nil
+		}
+		op.Outcome, op.Error = history.OK, ""
+		op.HW, op.LogStart, op.Epoch = op.Position, s.start[op.Partition.Index], op.Epoch-1
+		op.Broker = s.leader(op.Partition.Index, op.Epoch)
+		return s.planted(op.Partition.Index, op.Position, "", op)
+	}},
+	{"acknowledged without an offset", "one write", exact, func(s *scene) *Planted {
+		op := s.ack(anyOp)
+		if op == nil {
+			return nil
+		}
+		op.Offset = history.UnknownOffset
+		return s.planted(op.Partition.Index, history.UnknownOffset, op.Value, op)
+	}},
+}
+
+// idle asks for polls that fail, any of which may be made an answer that tells of no record.
+func idle(cfg *Config) { cfg.Lost = 0.2 }
+
+// exact asks for acknowledgements that all carry an offset.
+func exact(cfg *Config) { cfg.NoOffset = 0 }
+
+func load(op *history.Op) bool {
+	return op.Kind == history.Poll && op.Outcome == history.OK && !op.Final
+}
+
+// misread has one answer of the load hold another value at one offset, where an acknowledged write belongs if acked is set.
+func (s *scene) misread(value func(poll *history.Op, part int32) string, acked bool) *Planted {
+	for range 64 {
+		op := s.poll(1)
+		if op == nil {
+			return nil
+		}
+		r := &op.Records[s.rng.IntN(len(op.Records))]
+		k, sent := s.sends[r.Value]
+		v := value(op, op.Partition.Index)
+		if v == "" || !sent || acked && s.h.Ops[k].Outcome != history.OK {
+			continue
+		}
+		r.Value = v
+		return s.planted(op.Partition.Index, r.Offset, v, op)
+	}
+	return nil
+}
+
+// pair picks two answers of a consumer, one after the other, with so many records each at least.
+func (s *scene) pair(first, second int) (op, after *history.Op) {
+	op = s.op(s.pick(func(op *history.Op) bool {
+		if !load(op) || len(op.Records) < first {
+			return false
+		}
+		after = s.successor(op)
+		return after != nil && len(after.Records) >= second && after.Records[0].Offset == after.Position
+	}))
+	return op, after
+}
+
+// follows is the answer that a consumer got before, of the same partition, nil if it got none.
+func (s *scene) follows(op *history.Op) *history.Op {
+	polls := s.polls[stream{op.Process, op.Partition.Index}]
+	if i := slices.IndexFunc(polls, func(k int) bool { return s.h.Ops[k].ID == op.ID }); i > 0 {
+		return &s.h.Ops[polls[i-1]]
+	}
+	return nil
+}
+
+// toldIn is the highest high watermark that anybody was told of a leader's epoch.
+func (s *scene) toldIn(p int32, epoch history.Epoch) history.Offset {
+	told := history.Offset(0)
+	for i := range s.h.Ops {
+		if op := &s.h.Ops[i]; op.Kind == history.Poll && op.Outcome == history.OK && op.Partition.Index == p && op.Epoch == epoch {
+			told = max(told, op.HW)
+		}
+	}
+	for i := range s.h.States {
+		for j := range s.h.States[i].Partitions {
+			if ps := &s.h.States[i].Partitions[j]; ps.Partition.Index == p && ps.Epoch == epoch {
+				for r := range ps.Replicas {
+					told = max(told, ps.Replicas[r].HW)
+				}
+			}
+		}
+	}
+	return told
+}
+
+// leader is the leader of an epoch.
+func (s *scene) leader(p int32, epoch history.Epoch) history.BrokerID {
+	for i := range s.h.Steps {
+		if st := &s.h.Steps[i]; st.Kind == history.StepElection && st.Partition.Index == p && st.Epoch == epoch {
+			return st.Broker
+		}
+	}
+	return history.NoBroker
+}
