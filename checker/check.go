@@ -19,7 +19,7 @@ const maxFindings = 200
 // Check judges a history. broken lists invariants that the simulator saw broken.
 func Check(run history.Run, h *history.History, broken []Broken, opt Options) Verdict {
 	contract := ContractOf(run)
-	v := Verdict{Format: 1, Checker: Version, Contract: contract, Porcupine: Second{Outcome: NotAsked}}
+	v := Verdict{Format: 1, Checker: Version, Contract: contract}
 	act := measure(run, h)
 	v.Stats = act.stats
 	c := newLogCheck(run, h, contract)
@@ -27,11 +27,8 @@ func Check(run history.Run, h *history.History, broken []Broken, opt Options) Ve
 	act.changed = act.changed || c.repeatedAfter(act.fault)
 	v.Stats.UnknownInLog = c.unknownInLog()
 	v.Findings = c.findings()
-	if contract.Durable && contract.CommittedReads {
-		j := judgeLinear(h, c.dense, c.repeatable(), opt.PorcupineSteps)
-		v.Porcupine = j.second
-		v.Findings = append(v.Findings, linearFindings(j, v.Findings)...)
-	}
+	v.Porcupine = askSecond(&c.premises, opt.PorcupineSteps)
+	v.Findings = append(v.Findings, v.secondFindings()...)
 	v.Findings = append(v.Findings, settleFindings(h, contract)...)
 	v.Findings = append(v.Findings, differFindings(h, v.Findings)...)
 	v.Findings = append(v.Findings, brokenFindings(broken)...)
@@ -144,8 +141,8 @@ func (v *Verdict) conclude(act *activity, undecided int64, unfinished string) {
 		v.Reason = fmt.Sprintf("%d acknowledged writes could not be judged: no final read and no full set of replica dumps tells about them.", undecided)
 	case v.Porcupine.Outcome == OutOfBudget:
 		v.Status = Unknown
-		v.Reason = fmt.Sprintf("The log checker found nothing, and the second judge ran out of its budget (%s) in %d of %d windows.",
-			v.Porcupine.Budget, v.Porcupine.Unknown, v.Porcupine.Windows)
+		v.Reason = fmt.Sprintf("The log checker found nothing, and the second judge ran out of its budget (%s): it says nothing of %d of %d windows%s.",
+			v.Porcupine.Budget, v.Porcupine.Unknown, v.Porcupine.Windows, v.firstUnknown())
 	case vacuous != "":
 		v.Status, v.Reason = Vacuous, vacuous
 	default:

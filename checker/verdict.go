@@ -3,7 +3,6 @@
 package checker
 
 import (
-	"fmt"
 	"time"
 
 	"tidemark/history"
@@ -93,49 +92,6 @@ type Verdict struct {
 	Contract  Contract  `json:"contract"`
 	Stats     Stats     `json:"stats"`
 	Porcupine Second    `json:"porcupine"`
-}
-
-// What the second judge may say. OutOfBudget is never a pass.
-const (
-	Agrees      = "agrees"
-	Objects     = "objects"
-	OutOfBudget = "unknown"
-	NotAsked    = "not asked"
-)
-
-// Second is what the second judge said.
-type Second struct {
-	Outcome string `json:"outcome"` // Agrees, Objects, OutOfBudget or NotAsked
-	Windows int    `json:"windows"`
-	Unknown int    `json:"unknown"` // windows in which its budget ran out
-	Budget  string `json:"budget"`
-}
-
-// SecondJudge says in a sentence what porcupine adds to a verdict, "" where its outcome is none of those it may have.
-func (v Verdict) SecondJudge() string {
-	p := v.Porcupine
-	switch p.Outcome {
-	case Agrees:
-		if v.Status == Invalid {
-			return "The second judge (porcupine) adds nothing: it finds every operation in an order that a log could have, so what is wrong lies elsewhere."
-		}
-		return fmt.Sprintf("The second judge (porcupine) confirms it: the history is linearizable, in each of its %d windows.", p.Windows)
-	case Objects:
-		for i := range v.Findings {
-			if v.Findings[i].Class == Nonlinearizable {
-				return "The second judge (porcupine) alone objects to a part of the history: the log checker saw nothing wrong there."
-			}
-		}
-		return "The second judge (porcupine) confirms it: the history is not linearizable."
-	case OutOfBudget:
-		return fmt.Sprintf("The second judge (porcupine) adds nothing: its budget (%s) ran out in %d of %d windows.", p.Budget, p.Unknown, p.Windows)
-	case NotAsked:
-		if v.Contract.Durable && v.Contract.CommittedReads {
-			return "The second judge (porcupine) was not asked: it was given no budget."
-		}
-		return "The second judge (porcupine) was not asked: linearizability is promised only where acknowledged writes and what was read both stay."
-	}
-	return ""
 }
 
 // Stats counts what the run did, so that a green one can be seen to have done something.

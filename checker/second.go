@@ -1,0 +1,195 @@
+package checker
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"tidemark/checker/linear"
+	"tidemark/history"
+)
+
+// What the second judge may say. OutOfBudget is never a pass.
+const (
+	Agrees      = "agrees"
+	Objects     = "objects"
+	OutOfBudget = "unknown"
+	NotAsked    = "not asked"
+)
+
+// Second is what the second judge said.
+type Second struct {
+	Outcome string `json:"outcome"` // Agrees, Objects, OutOfBudget or NotAsked
+	Windows int    `json:"windows"`
+	Unknown int    `json:"unknown"` // windows that it gave no answer on
+	Budget  string `json:"budget"`
+	// Where lists the windows that it objects to, and the first without an answer of each partition where its budget ran out; at most secondWhere.
+	Where []linear.Stretch `json:"where,omitempty"`
+}
+
+// secondWhere bounds what a verdict lists of windows.
+const secondWhere = 32
+
+// secondTime bounds porcupine's time on one window. Its steps run out long before, but for what nobody thought of.
+const secondTime = time.Minute
+
+// Sight says how far the second judge sees the anomalies of a class.
+type Sight string
+
+// The degrees of sight.
+const (
+	Sees   Sight = "sees"
+	InPart Sight = "in part"
+	Blind  Sight = "not"
+)
+
+// Reach says what the second judge makes of a class where it is asked, which is where what consumers read stays: under acks=all with all that
+// Durable needs (durable), and under acks that let acknowledged writes go (reads stay).
+type Reach struct {
+	Class     Class
+	Durable   Sight
+	ReadsStay Sight
+	How       string
+}
+
+// Reaches holds every class. What it does not see it must not object to, and what it sees it must.
+var Reaches = []Reach{
+	{Corrupted, Sees, Sees, "An answer shows a value that no append put there."},
+	{Phantom, Sees, Sees, "An answer shows a value that no append put there, or not yet."},
+	{AbortedRead, Sees, Sees, "A failed write is no append, so no log has what the answer shows."},
+	{Duplicate, Sees, Sees, "A value that was sent once is appended once; the copies of a retry are appends of their own."},
+	{TwoValues, InPart, InPart, "Two appends, or an append and an answer, at one offset. What replicas hold it does not see."},
+	{AckOffsetMismatch, Sees, Sees, "The append is at the offset of its acknowledgement, and the answer shows it elsewhere."},
+	{LostWrite, InPart, Blind, "A final read went past its offset, or ended below it. What only replicas tell it does not see, nor the loss of a write whose offset nobody told."},
+	{UncommittedRead, Sees, Sees, "What an answer showed was appended, and a final read leaves it out."},
+	{RealtimeOrder, Sees, Sees, "Appends are made in order of offset, each within its time."},
+	{NonmonotonicSend, Sees, Sees, "The same, by one producer."},
+	{NonmonotonicPoll, InPart, InPart, "Inside one answer. What a consumer did before it does not see."},
+	{PollSkip, InPart, InPart, "Inside one answer, where brokers remove nothing. What a consumer did before it does not see."},
+	{SeenBySome, Blind, Blind, "Each answer alone is right."},
+	{ListOffsetsBack, Blind, Blind, "An older state of the log may be told."},
+	{HWBack, Blind, Blind, "It sees no brokers."},
+	{StaleRead, Blind, Blind, "An older state of the log may be read."},
+	{AckWithoutOffset, Blind, Blind, "It is no anomaly of the log."},
+	{Trimmed, Blind, Blind, "An answer says nothing of what is below the log start, where brokers remove old records."},
+	{Unseen, Blind, Blind, "It is no anomaly of the log."},
+	{NotSettled, Blind, Blind, "It sees no brokers."},
+	{ReplicasDiffer, Blind, Blind, "It sees no brokers."},
+	{InvariantBroken, Blind, Blind, "It sees no brokers."},
+	{Nonlinearizable, Sees, Sees, "It alone objects."},
+}
+
+// Sees is how far the second judge sees a class under the contract; Blind where it is not asked.
+func (c Contract) Sees(class Class) Sight {
+	i := slices.IndexFunc(Reaches, func(r Reach) bool { return r.Class == class })
+	switch {
+	case i < 0 || !c.CommittedReads:
+		return Blind
+	case c.Durable:
+		return Reaches[i].Durable
+	}
+	return Reaches[i].ReadsStay
+}
+
+// askSecond asks the second judge about a history. It is told what the contract promises, and nothing that the log checker found.
+func askSecond(p *premises, steps int) Second {
+	if steps <= 0 || !p.contract.CommittedReads {
+		return Second{Outcome: NotAsked}
+	}
+	a := linear.Judge(p.h, p.question(), linear.Budget{Steps: int64(steps), Window: secondTime})
+	s := Second{Outcome: Agrees, Windows: a.Windows, Unknown: a.Unjudged, Budget: fmt.Sprintf("%d model steps", steps)}
+	switch {
+	case len(a.Objects) > 0:
+		s.Outcome = Objects
+	case a.Unjudged > 0:
+		s.Outcome = OutOfBudget
+	}
+	s.Where = append(a.Objects, a.Unknown...)
+	s.Where = slices.Clip(s.Where[:min(len(s.Where), secondWhere)])
+	return s
+}
+
+// question is what the second judge must know of the contract.
+func (p *premises) question() linear.Question {
+	return linear.Question{Durable: p.contract.Durable, Dense: p.dense, Repeats: p.repeatable()}
+}
+
+// Draw writes porcupine's picture of the first window that the second judge objects to, with the faults and the changes of leader in it: one
+// HTML page. It is an error if there is none, or if it is too large to draw.
+func Draw(w io.Writer, run history.Run, h *history.History, steps int) error {
+	c := newLogCheck(run, h, ContractOf(run))
+	if !c.contract.CommittedReads {
+		return fmt.Errorf("the second judge is not asked where what was read may be taken back")
+	}
+	return linear.Draw(w, h, c.question(), linear.Budget{Steps: int64(steps), Window: secondTime})
+}
+
+// secondFindings are the objections on partitions where the log checker found nothing that explains them.
+func (v *Verdict) secondFindings() []Finding {
+	if v.Porcupine.Outcome != Objects {
+		return nil
+	}
+	var out []Finding
+	for i := range v.Porcupine.Where {
+		s := &v.Porcupine.Where[i]
+		explained := func(f Finding) bool {
+			return f.Partition == s.Partition && f.Severity == Violation && v.Contract.Sees(f.Class) != Blind
+		}
+		if slices.ContainsFunc(v.Findings, explained) || slices.ContainsFunc(out, func(f Finding) bool { return f.Partition == s.Partition }) {
+			continue
+		}
+		w := nobody()
+		w.Offset = s.Offset
+		out = append(out, Finding{Class: Nonlinearizable, Severity: Violation, Partition: s.Partition, Offset: s.Offset, Count: 1,
+			Ops: s.Ops[:min(len(s.Ops), witnessOps)], Signature: string(Nonlinearizable), Witness: w,
+			Text: fmt.Sprintf("No order of the %d operations on %v from offset %d to %d makes a log in real time; the log checker saw nothing wrong.",
+				s.Count, s.Partition, s.Offset, s.End)})
+	}
+	return out
+}
+
+// SecondJudge says in a sentence what porcupine adds to a verdict, "" where its outcome is none of those it may have.
+func (v Verdict) SecondJudge() string {
+	p := v.Porcupine
+	switch p.Outcome {
+	case Agrees:
+		if v.Status != Invalid {
+			return fmt.Sprintf("The second judge (porcupine) confirms it: the history is linearizable, in each of its %d windows.", p.Windows)
+		}
+		for i := range v.Findings {
+			if f := &v.Findings[i]; f.Severity == Violation && v.Contract.Sees(f.Class) == Sees {
+				return "The second judge (porcupine) does not confirm it: it finds every operation in an order that a log could have."
+			}
+		}
+		return "The second judge (porcupine) adds nothing: it finds every operation in an order that a log could have, so what is wrong lies elsewhere."
+	case Objects:
+		for i := range v.Findings {
+			if v.Findings[i].Class == Nonlinearizable {
+				return "The second judge (porcupine) alone objects to a part of the history: the log checker saw nothing wrong there."
+			}
+		}
+		return "The second judge (porcupine) confirms it: the history is not linearizable."
+	case OutOfBudget:
+		return fmt.Sprintf("The second judge (porcupine) adds nothing: its budget (%s) ran out, and it says nothing of %d of %d windows%s.",
+			p.Budget, p.Unknown, p.Windows, v.firstUnknown())
+	case NotAsked:
+		if v.Contract.CommittedReads {
+			return "The second judge (porcupine) was not asked: it was given no budget."
+		}
+		return "The second judge (porcupine) was not asked: linearizability is promised only where what was read stays."
+	}
+	return ""
+}
+
+// firstUnknown says where the second judge's budget ran out.
+func (v Verdict) firstUnknown() string {
+	if len(v.Porcupine.Where) == 0 {
+		return ""
+	}
+	s := v.Porcupine.Where[0]
+	if s.Offset == history.UnknownOffset {
+		return fmt.Sprintf(", the first on %v", s.Partition)
+	}
+	return fmt.Sprintf(", the first on %v from offset %d on", s.Partition, s.Offset)
+}
