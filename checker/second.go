@@ -55,7 +55,7 @@ type Reach struct {
 
 // Reaches holds every class. What it does not see it must not object to, and what it sees it must.
 var Reaches = []Reach{
-	{Corrupted, Sees, Sees, "An answer shows a value that no append put there."},
+	{Corrupted, InPart, InPart, "An answer shows a value that no append put there. What replicas hold it does not see."},
 	{Phantom, Sees, Sees, "An answer shows a value that no append put there, or not yet."},
 	{AbortedRead, Sees, Sees, "A failed write is no append, so no log has what the answer shows."},
 	{Duplicate, Sees, Sees, "A value that was sent once is appended once; the copies of a retry are appends of their own."},
