@@ -62,7 +62,7 @@ func TestVacuous(t *testing.T) {
 		{"nothing read", 600, func(h *history.History, _ *history.Run) {
 			for i := range h.Ops {
 				if h.Ops[i].Kind == history.Poll && !h.Ops[i].Final {
-					h.Ops[i].Records = nil
+					h.Ops[i].Records, h.Ops[i].Position = nil, 0
 				}
 			}
 		}, Valid}, // the final reads read
@@ -106,7 +106,8 @@ func TestNoEvidence(t *testing.T) {
 		}
 		unread(h, tt.finals, tt.dumps)
 		v := Check(testRun(g.partitions), h, nil, Options{})
-		if v.Status != tt.want || len(v.Findings) > 0 {
+		judged := slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Severity != Info })
+		if v.Status != tt.want || judged {
 			t.Errorf("%s: %s (%s) %+v", tt.name, v.Status, v.Reason, v.Findings)
 		}
 	}

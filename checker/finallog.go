@@ -31,7 +31,7 @@ type finalLog struct {
 	ended   bool           // a final read reached the end of a settled log: there is nothing from end on
 	end     history.Offset // meaningful if ended
 	read    int64          // index at which the first final read was invoked; later acknowledgements are not judged by it
-	start   history.Offset // the highest log start that anybody told; below it retention may have taken records
+	start   history.Offset // the lowest log start of the replicas that were dumped, never if none was
 	begins  history.Offset // the log start that the final reads were told
 	fresh   []slot         // committed records of replicas that no final read covers, until settleFresh
 }
@@ -42,6 +42,14 @@ func next(o history.Offset) history.Offset {
 		return o
 	}
 	return o + 1
+}
+
+// trimmedTo is the log start: the one that the final reads were told, or, where there is none, the lowest of the replicas.
+func (l *finalLog) trimmedTo() history.Offset {
+	if l.read == never && l.start != never {
+		return l.start
+	}
+	return l.begins
 }
 
 // addFinal takes in one final read that succeeded.
@@ -63,7 +71,7 @@ func (l *finalLog) addFinal(op *history.Op, settled bool) {
 		l.ended = true
 		l.end = max(l.end, to)
 	}
-	l.start, l.begins = max(l.start, op.LogStart), max(l.begins, op.LogStart)
+	l.begins = max(l.begins, op.LogStart)
 }
 
 // sortFinal puts what the final reads returned in order and calls apart for each offset with two values.
@@ -138,7 +146,7 @@ func (l *finalLog) addDump(d *history.Dump, bound history.Offset, dense bool, ap
 	}
 	i := 0
 	if len(records) > 0 {
-		i = l.search(records[0].Offset)
+		i = l.search(min(max(d.Start, 0), records[0].Offset))
 	}
 	for r := range records {
 		rec := &records[r]

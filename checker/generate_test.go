@@ -175,7 +175,7 @@ func (g *generator) write(c *client) {
 func (g *generator) read(c *client) {
 	if c.op < 0 {
 		p := g.rng.IntN(g.partitions)
-		g.invoke(c, history.Op{Kind: history.Poll, Partition: g.name(p), Broker: 1, Position: c.position[p], Offset: history.UnknownOffset})
+		g.invoke(c, history.Op{Kind: history.Poll, Partition: g.name(p), Broker: 1, Epoch: -1, Position: c.position[p], Offset: history.UnknownOffset})
 		return
 	}
 	op := &g.h.Ops[c.op]

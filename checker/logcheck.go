@@ -33,12 +33,14 @@ type partCheck struct {
 	*premises
 	part  int32
 	ops   []int32 // positions of the partition's sends and polls in the history, in order of invocation
+	seeks []int32 // and of its seeks
 	sent  int     // how many of them are sends
 	dumps []*history.Dump
 	log   finalLog
 	sends *valueIndex
 
 	anomalies []anomaly
+	notes     []anomaly  // one for each class that is counted, not told one by one
 	loose     []sighting // observations at offsets that the final log says nothing about
 	undecided int64
 }
@@ -55,6 +57,10 @@ type anomaly struct {
 	apart  bool   // two values that replicas hold at the end
 	once   bool   // the value was sent once, so that no retry can have put it where it is
 	detail string
+
+	upto    history.Offset // of a high watermark or log end that went back to offset: from where
+	more    int            // how many of the class this one stands for, where they were counted as they were found; 0 is one
+	implied []implied      // what follows from it, by fold
 }
 
 func newLogCheck(run history.Run, h *history.History, contract Contract) *logCheck {
@@ -80,6 +86,18 @@ func settled(h *history.History) bool {
 
 func (c *partCheck) report(a anomaly) { c.anomalies = append(c.anomalies, a) }
 
+// note counts an anomaly of a class that may come once an operation; the first is told.
+func (c *partCheck) note(a anomaly) {
+	for i := range c.notes {
+		if c.notes[i].class == a.class {
+			c.notes[i].more++
+			return
+		}
+	}
+	a.more = 1
+	c.notes = append(c.notes, a)
+}
+
 // check checks every partition and puts together what was found.
 func (c *logCheck) check() {
 	c.split()
@@ -89,6 +107,7 @@ func (c *logCheck) check() {
 		c.anomalies = append(c.anomalies, p.anomalies...)
 		c.undecided += p.undecided
 	}
+	c.checkObserved()
 }
 
 // check runs every part in the order in which one needs the other's result.
@@ -98,10 +117,16 @@ func (c *partCheck) check() {
 	c.readDumps()
 	c.resolveSlots()
 	c.checkAcks()
-	c.checkPolls()
-	c.checkOrder()
-	c.checkLoose()
 	c.decideByDumps()
+	c.checkPolls()
+	c.checkPositions()
+	c.checkOrder()
+	c.checkStale()
+	c.checkLoose()
+	c.checkUnseen()
+	c.checkAnswers()
+	c.tellCorrupted()
+	c.anomalies = append(c.anomalies, c.notes...)
 }
 
 // unknownInLog counts the sends of unknown outcome that stand in the log at the end.
@@ -123,7 +148,7 @@ func (c *logCheck) split() {
 	number := func(p history.Partition) int32 {
 		n := c.numbers.of(p)
 		if int(n) == len(c.parts) {
-			c.parts = append(c.parts, &partCheck{premises: &c.premises, part: n, log: finalLog{read: never}})
+			c.parts = append(c.parts, &partCheck{premises: &c.premises, part: n, log: finalLog{read: never, start: never}})
 			counts = append(counts, 0)
 		}
 		return n
@@ -137,10 +162,11 @@ func (c *logCheck) split() {
 		p.ops = make([]int32, 0, counts[n])
 	}
 	for i := range ops {
+		p := c.parts[c.numbers.of(ops[i].Partition)]
 		if ops[i].Kind == history.Seek {
+			p.seeks = append(p.seeks, int32(i))
 			continue
 		}
-		p := c.parts[c.numbers.of(ops[i].Partition)]
 		p.ops = append(p.ops, int32(i))
 		if ops[i].Kind == history.Send {
 			p.sent++
@@ -187,7 +213,7 @@ func (c *partCheck) readFinal() {
 func (c *partCheck) readDumps() {
 	l := &c.log
 	for _, d := range c.dumps {
-		l.start = max(l.start, d.Start)
+		l.start = min(l.start, d.Start)
 		bound := min(d.HW, d.LEO)
 		switch {
 		case l.ended:
@@ -296,6 +322,9 @@ func (c *partCheck) checkAcks() {
 		if op.Kind != history.Send || op.Outcome != history.OK || op.Acks == 0 {
 			continue
 		}
+		if op.Offset < 0 {
+			c.note(anomaly{class: AckWithoutOffset, part: c.part, offset: history.UnknownOffset, value: op.Value, send: i, op: -1})
+		}
 		first := c.sends.first(i)
 		_, again := c.sends.again[first]
 		if f := c.found[first]; f > 0 {
@@ -308,13 +337,18 @@ func (c *partCheck) checkAcks() {
 			}
 			continue
 		}
-		if !c.dense && op.Offset < l.start {
+		if c.trimmed(op.Offset) {
+			c.note(anomaly{class: Trimmed, part: c.part, offset: op.Offset, value: op.Value, send: i, op: -1})
 			continue
 		}
 		here := l.at(op.Offset)
 		whole := op.Offset < 0 && l.ended && len(l.covered) == 1 && l.covered[0].from <= 0 // every offset was looked at
 		if here != nil || op.ReturnIndex < l.read && (whole || op.Offset >= 0 && (l.covers(op.Offset) || c.dense && op.Offset < l.begins)) {
-			c.report(anomaly{class: LostWrite, part: c.part, offset: op.Offset, value: op.Value, send: i, op: -1, other: valueOf(here)})
+			a := anomaly{class: LostWrite, part: c.part, offset: op.Offset, value: op.Value, send: i, op: -1, other: valueOf(here)}
+			if op.Offset >= 0 && op.Offset < l.begins {
+				a.detail = "the log begins at " + itoa(int64(l.begins)) + ", though nothing that the run sets up removes records"
+			}
+			c.report(a)
 			c.found[i] = lost
 			continue
 		}
@@ -324,6 +358,39 @@ func (c *partCheck) checkAcks() {
 			c.loose = append(c.loose, sighting{offset: op.Offset, value: op.Value, op: i})
 		}
 	}
+	c.placeTrimmed()
+}
+
+// placeTrimmed looks at the acknowledgements without an offset in a log that was trimmed: one that came before a record was sent that stood below
+// the log start is of a record that stood below it too.
+func (c *partCheck) placeTrimmed() {
+	if c.undecided == 0 || !c.trimmed(0) {
+		return
+	}
+	last := int64(-1)
+	for _, i := range c.ops {
+		if op := &c.h.Ops[i]; op.Kind == history.Send && told(op) && c.trimmed(op.Offset) {
+			last = max(last, op.InvokeIndex)
+		}
+	}
+	for _, i := range c.ops {
+		if op := &c.h.Ops[i]; c.found[i] == undecided && op.Offset < 0 && op.ReturnIndex < last {
+			c.removed(i)
+		}
+	}
+}
+
+// removed takes an acknowledged write without a place for one that stood below the log start.
+func (c *partCheck) removed(i int32) {
+	op := &c.h.Ops[i]
+	c.undecided--
+	c.found[i] = 0
+	c.note(anomaly{class: Trimmed, part: c.part, offset: op.Offset, value: op.Value, send: i, op: -1})
+}
+
+// trimmed reports whether an offset is below the log start, where retention or DeleteRecords may have taken what stood there.
+func (c *partCheck) trimmed(o history.Offset) bool {
+	return !c.dense && o >= 0 && o < c.log.trimmedTo()
 }
 
 // Marks in found for sends that are not in the log.
@@ -355,7 +422,7 @@ func (c *partCheck) decideByDumps() {
 	}
 	for _, i := range c.ops {
 		op := &c.h.Ops[i]
-		if c.found[i] != undecided || held[c.sends.first(i)] || !c.dense && op.Offset < c.log.start {
+		if c.found[i] != undecided || held[c.sends.first(i)] || op.Offset < 0 && c.trimmed(0) {
 			continue
 		}
 		c.undecided--

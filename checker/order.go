@@ -1,19 +1,26 @@
 package checker
 
-import "tidemark/history"
+import (
+	"cmp"
+	"slices"
+
+	"tidemark/history"
+)
 
 // checkOrder looks for a record that stands before one that was in the log before it was sent. "Was in the log" is known from the
 // acknowledgement or from the first answer that showed it. One pass from the log's end down, keeping the earliest such moment above: the
-// record at hand must have been sent before it.
+// record at hand must have been sent before it. Where one producer sent both, that is what is told: it went back behind its own.
 //
 // Of a value that a retry repeated every copy is judged, and the acknowledgement is that of the copy at its offset alone: another may have
 // come into the log at any time since the value was sent.
 //
-// It judges only records that stand in the log at the end, so a loss that the contract allows never looks like a change of order. And a record
-// that was shown before it was sent is a phantom.
+// It judges only records that stand in the log at the end, so a loss that the contract allows never looks like a change of order; where the
+// contract keeps what was acknowledged, also acknowledgements that nothing at the end tells about. And a record that was shown before it was
+// sent is a phantom.
 func (c *partCheck) checkOrder() {
-	ops, slots := c.h.Ops, c.log.slots
+	ops, slots := c.h.Ops, c.ordered()
 	earliest, by := int64(never), int32(-1)
+	var own map[int32]int32 // by process: its send above that was in the log first; from the first anomaly on
 	for i := len(slots) - 1; i >= 0; i-- {
 		s := &slots[i]
 		if s.send < 0 || s.told || c.resent(s.send) {
@@ -26,18 +33,70 @@ func (c *partCheck) checkOrder() {
 			continue
 		}
 		if op.InvokeIndex > earliest {
-			c.report(anomaly{class: RealtimeOrder, part: c.part, offset: s.offset, value: s.value, send: s.send, op: by,
-				other: ops[by].Value})
+			if own == nil {
+				own = c.producers(slots[i+1:])
+			}
+			a := anomaly{class: RealtimeOrder, part: c.part, offset: s.offset, value: s.value, send: s.send, op: by, other: ops[by].Value}
+			if before, ok := own[op.Process]; ok && ops[before].ReturnIndex < op.InvokeIndex {
+				a.class, a.op, a.other = NonmonotonicSend, before, ops[before].Value
+			}
+			c.report(a)
 			continue
 		}
-		known := s.seen
-		if op.Outcome == history.OK && op.Acks != 0 && (op.Offset == s.offset || !c.mayRepeat(op)) {
-			known = min(known, op.ReturnIndex)
-		}
+		known := c.known(s)
 		if known < earliest {
 			earliest, by = known, s.send
 		}
+		if before, ok := own[op.Process]; own != nil && c.ackedHere(s) && (!ok || op.ReturnIndex < ops[before].ReturnIndex) {
+			own[op.Process] = s.send
+		}
 	}
+}
+
+// known is the index by which a record was in the log.
+func (c *partCheck) known(s *slot) int64 {
+	if c.ackedHere(s) {
+		return min(s.seen, c.h.Ops[s.send].ReturnIndex)
+	}
+	return s.seen
+}
+
+// ackedHere reports whether the acknowledgement of a record's send is of the record at its offset, and not of a copy.
+func (c *partCheck) ackedHere(s *slot) bool {
+	op := &c.h.Ops[s.send]
+	return told(op) && (op.Offset == s.offset || !c.mayRepeat(op))
+}
+
+// ordered is the log with the acknowledgements that nothing at the end tells about, where they must stay.
+func (c *partCheck) ordered() []slot {
+	if len(c.loose) == 0 || !c.contract.Durable {
+		return c.log.slots
+	}
+	var more []slot
+	for i := range c.loose {
+		s := &c.loose[i]
+		if c.h.Ops[s.op].Kind == history.Send && c.found[s.op] == undecided {
+			more = append(more, slot{offset: s.offset, value: s.value, send: s.op, seen: never})
+		}
+	}
+	slices.SortStableFunc(more, func(a, b slot) int { return cmp.Compare(a.offset, b.offset) })
+	return mergeSlots(c.log.slots, more)
+}
+
+// producers finds, by process, the acknowledged send of a stretch of the log that its process sent first.
+func (c *partCheck) producers(slots []slot) map[int32]int32 {
+	own := map[int32]int32{}
+	for i := range slots {
+		s := &slots[i]
+		if s.send < 0 || s.told || c.resent(s.send) || !c.ackedHere(s) {
+			continue
+		}
+		op := &c.h.Ops[s.send]
+		if before, ok := own[op.Process]; !ok || op.ReturnIndex < c.h.Ops[before].ReturnIndex {
+			own[op.Process] = s.send
+		}
+	}
+	return own
 }
 
 func (c *partCheck) resent(send int32) bool {

@@ -180,7 +180,7 @@ var planters = []planter{
 		appendEnd(h, h.Dumps[0].Partition, "nobody")
 		return true
 	}},
-	{Phantom, "a consumer alone saw it", func(rng *rand.Rand, h *history.History) bool {
+	{Corrupted, "a consumer alone saw it", func(rng *rand.Rand, h *history.History) bool {
 		op := poll(rng, h, 1)
 		if op == nil {
 			return false
@@ -203,7 +203,8 @@ var planters = []planter{
 				return false
 			}
 			second = pick(rng, h, func(op *history.Op) bool {
-				return acked(op) && op.Partition == first.Partition && op.InvokeIndex > first.ReturnIndex && op.Offset == first.Offset+1
+				return acked(op) && op.Partition == first.Partition && op.Process != first.Process && op.InvokeIndex > first.ReturnIndex &&
+					op.Offset == first.Offset+1
 			})
 			// a poll may have seen the first before the second was sent, which would be a phantom after the change
 			return second != nil && pick(rng, h, func(op *history.Op) bool {

@@ -73,11 +73,13 @@ func (c *partCheck) strayRecord(at int32, rec *history.Record) {
 	case c.h.Ops[send].Outcome == history.Fail:
 		a.class = AbortedRead
 	case c.found[send] == lost:
-		return // its loss is told
-	case here != nil || l.covers(rec.Offset):
-		if !c.dense && rec.Offset < l.start {
-			return
+		a.class = UncommittedRead
+	case c.trimmed(rec.Offset):
+		if c.found[send] == undecided {
+			c.removed(send)
 		}
+		return
+	case here != nil || l.covers(rec.Offset):
 		a.class = UncommittedRead
 	default:
 		c.loose = append(c.loose, sighting{rec.Offset, rec.Value, at})

@@ -218,7 +218,7 @@ func (c *logCheck) findings() []Finding {
 	brokers := make([][]history.BrokerID, len(logs))
 	var out []Finding
 	rest := map[Class]int{}
-	for _, g := range c.groups(fold(c.anomalies), c.causeOf(logs)) {
+	for _, g := range c.groups(c.fold(c.anomalies), c.causeOf(logs)) {
 		if at, ok := rest[g.first.class]; ok && len(out) >= maxFindings {
 			out[at].Count += g.count
 			continue
@@ -233,12 +233,17 @@ func (c *logCheck) findings() []Finding {
 	return out
 }
 
+// severity is what an anomaly means: see Rule.Unless.
+func (c *logCheck) severity(a *anomaly) Severity {
+	if a.apart || a.once {
+		return Violation
+	}
+	return c.contract.Severity(a.class)
+}
+
 func (c *logCheck) finding(g *group, l *stepLog, brokers []history.BrokerID) Finding {
 	a := &g.first
-	severity := c.contract.Severity(a.class)
-	if a.apart || a.once {
-		severity = Violation
-	}
+	severity := c.severity(a)
 	src := c.sourceOf(a)
 	until := int64(never)
 	switch a.class {
@@ -254,6 +259,9 @@ func (c *logCheck) finding(g *group, l *stepLog, brokers []history.BrokerID) Fin
 	w := l.follow(src, a.offset, brokers, until)
 	witness := Witness{Value: a.value, Offset: a.offset, Producer: -1, Acked: -1, AckedBy: history.NoBroker, AckEpoch: w.epoch,
 		HeldBy: w.heldThen, ISR: w.isrThen, RemovedBy: w.removals, Replaced: a.other, Steps: w.steps}
+	if a.class == Corrupted && a.op >= 0 {
+		witness.Replaced = "" // one answer alone showed it
+	}
 	if a.send >= 0 {
 		op := &c.h.Ops[a.send]
 		witness.Producer = op.Process
@@ -271,9 +279,37 @@ func (c *logCheck) finding(g *group, l *stepLog, brokers []history.BrokerID) Fin
 		witness.ISR = c.observedISR(a.part, src.index)
 	}
 	f := Finding{Class: a.class, Severity: severity, Partition: c.numbers.names[a.part], Offset: a.offset, Value: a.value,
-		Count: g.count, Ops: sortOps(g.ops), Witness: witness, Signature: signature(a.class, w.kinds)}
+		Count: g.count, Ops: sortOps(c.showing(g)), Witness: witness, Signature: signature(a.class, w.kinds)}
 	f.Text = c.text(a, &f, w.deposed)
+	for i := range g.implied {
+		f.Implied = append(f.Implied, c.follows(&g.implied[i]))
+	}
 	return f
+}
+
+// showing is the operations that prove a group of anomalies; where it has none, the first answer that holds the record.
+func (c *logCheck) showing(g *group) []int64 {
+	if len(g.ops) > 0 || g.first.offset < 0 {
+		return g.ops
+	}
+	shown := history.Record{Offset: g.first.offset, Value: g.first.value}
+	for _, i := range c.parts[g.first.part].ops {
+		if op := &c.h.Ops[i]; op.Kind == history.Poll && slices.Contains(op.Records, shown) {
+			return []int64{op.ID}
+		}
+	}
+	return nil
+}
+
+// follows tells what is implied, in words of its own without the protocol's steps, which stand with its cause.
+func (c *logCheck) follows(m *implied) Implied {
+	a := &m.first
+	f := Finding{Class: a.class, Partition: c.numbers.names[a.part], Offset: a.offset, Value: a.value, Count: m.count,
+		Witness: Witness{Value: a.value, Offset: a.offset, Acked: -1, AckedBy: history.NoBroker, AckEpoch: -1, Replaced: a.other}}
+	if a.class == LostWrite || a.class == AckOffsetMismatch {
+		f.Witness.Acked, f.Witness.AckedBy = int64(c.h.Ops[a.send].Return), c.h.Ops[a.send].Broker
+	}
+	return Implied{Class: a.class, Offset: a.offset, Value: a.value, Count: m.count, Ops: sortOps(m.ops), Text: c.text(a, &f, deposed{})}
 }
 
 // StepAck is the kind of the step by which a witness tells an acknowledgement in its place among the protocol's steps: Broker gave it in

@@ -14,16 +14,22 @@ func (c *logCheck) text(a *anomaly, f *Finding, d deposed) string {
 	var t []string
 	say := func(format string, args ...any) { t = append(t, fmt.Sprintf(format, args...)) }
 	w := &f.Witness
+	if c.sayConsumer(say, a, f) || c.sayCounted(say, a, f) {
+		return strings.Join(t, " ")
+	}
 	switch a.class {
 	case Phantom:
 		if a.send >= 0 {
 			say("Value %s stands at offset %d of %v: %s.", a.value, a.offset, f.Partition, a.detail)
 		} else {
-			say("Value %s at offset %d of %v was never sent there.", a.value, a.offset, f.Partition)
+			say("Value %s %s offset %d of %v was never sent there.", a.value, c.whereSeen(a), a.offset, f.Partition)
 		}
+		c.sayElsewhere(say, a)
+	case Corrupted:
+		c.sayCorrupted(say, a, f)
 	case AbortedRead:
 		op := &c.h.Ops[a.send]
-		say("Value %s was reported as failed (%s) at %s, and stands at offset %d of %v.", a.value, op.Error, clock(int64(op.Return)), a.offset, f.Partition)
+		say("Value %s was reported as failed (%s) at %s, and %s offset %d of %v.", a.value, op.Error, clock(int64(op.Return)), c.whereStands(a), a.offset, f.Partition)
 	case Duplicate:
 		sent := "was sent once and"
 		if !a.once {
@@ -32,14 +38,10 @@ func (c *logCheck) text(a *anomaly, f *Finding, d deposed) string {
 		say("Value %s %s stands at offset %d of %v; %s.", a.value, sent, a.offset, f.Partition, a.detail)
 	case TwoValues:
 		c.sayTwoValues(say, a, f)
-	case NonmonotonicPoll:
-		op := &c.h.Ops[a.op]
-		say("The answer that consumer %d got at %s from broker %d for %v, asked from offset %d, holds offset %d where %s.",
-			op.Process, clock(int64(op.Return)), op.Broker, f.Partition, op.Position, a.offset, a.detail)
-	case PollSkip:
-		op := &c.h.Ops[a.op]
-		say("The answer that consumer %d got at %s from broker %d for %v, asked from offset %d, leaves out offset %d (value %s): %s.",
-			op.Process, clock(int64(op.Return)), op.Broker, f.Partition, op.Position, a.offset, a.value, a.detail)
+	case NonmonotonicSend:
+		op, earlier := &c.h.Ops[a.send], &c.h.Ops[a.op]
+		say("Producer %d sent value %s at %s, when its %s, sent at %s, had been acknowledged; yet it stands before it, at offset %d of %v.",
+			op.Process, a.value, clock(int64(op.Invoke)), earlier.Value, clock(int64(earlier.Invoke)), a.offset, f.Partition)
 	case RealtimeOrder:
 		op, earlier := &c.h.Ops[a.send], &c.h.Ops[a.op]
 		say("Value %s was sent at %s, when %s, sent at %s, was already in the log of %v; yet it stands before it, at offset %d.",

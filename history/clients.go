@@ -30,3 +30,15 @@ func (r *Run) Retries(process int32) bool {
 	client := int(process) % clients
 	return client >= r.Writers-producers && client < r.Writers
 }
+
+// Reticent reports whether the consumer that a process belongs to is franz-go's: what its broker told it, and where it stands, it keeps to itself,
+// so that an operation's epoch, position and high watermark are what it gave out and not what was on the wire.
+func (r *Run) Reticent(process int32) bool {
+	_, consumers := r.Franz()
+	clients := r.Writers + r.Readers + 2
+	if consumers <= 0 || process < 0 || clients <= 0 {
+		return false
+	}
+	client := int(process) % clients
+	return client >= r.Writers+r.Readers-consumers && client < r.Writers+r.Readers
+}

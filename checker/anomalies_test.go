@@ -1,0 +1,92 @@
+package checker
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"tidemark/history"
+)
+
+// TestAnomalies tells, in testdata/anomalies, a file for each class, small histories and what is found in them: the finding with its cause,
+// and under it what it implies.
+func TestAnomalies(t *testing.T) {
+	datadriven.Walk(t, "testdata/anomalies", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			run, err := storyRun(d)
+			if err != nil {
+				d.Fatalf(t, "%v", err)
+			}
+			s := newStory(run)
+			for line := range strings.SplitSeq(strings.TrimSpace(d.Input), "\n") {
+				if err := s.tell(strings.TrimSpace(line)); err != nil {
+					d.Fatalf(t, "%s: %v", line, err)
+				}
+			}
+			return findingsText(Check(run, s.h, nil, Options{PorcupineSteps: 100_000}))
+		})
+	})
+}
+
+// storyRun is the run that a story happens in: three replicas, acks=all and min.insync.replicas 2, unless the command's arguments say otherwise.
+func storyRun(d *datadriven.TestData) (history.Run, error) {
+	run := history.Run{Format: 1, World: "sim", Brokers: 3, Topic: "orders", Parts: 1, Factor: 3, MinISR: 2, Acks: -1, ELR: true,
+		Writers: 90, Readers: 8}
+	for _, arg := range d.CmdArgs {
+		value := strings.Join(arg.Vals, ",")
+		switch arg.Key {
+		case "acks":
+			n, err := strconv.Atoi(value)
+			if err != nil {
+				return run, err
+			}
+			run.Acks = int16(n)
+		case "unclean":
+			run.Unclean = true
+		case "beyond-budget":
+			run.Beyond = true
+		case "retention":
+			run.Config = map[string]string{"retention.ms": "1000"}
+		case "retries":
+			run.Client, run.Writers, run.Readers = history.ClientFranz, 99, 0
+		case "jepsen":
+			run = history.Run{Format: 1, Tool: "jepsen", Topic: "orders", Parts: 1, Acks: -1}
+		case "read-bound":
+			bound, err := time.ParseDuration(value)
+			if err != nil {
+				return run, err
+			}
+			run.ReadBound = bound
+		default:
+			return run, fmt.Errorf("argument %q, expected acks, unclean, beyond-budget, retention, retries, jepsen or read-bound", arg.Key)
+		}
+	}
+	return run, nil
+}
+
+func findingsText(v Verdict) string {
+	var out strings.Builder
+	for i := range v.Findings {
+		f := &v.Findings[i]
+		fmt.Fprintf(&out, "%s: %s (%d), operations %s\n  %s\n", f.Severity, f.Class, f.Count, opsText(f.Ops), f.Text)
+		for _, m := range f.Implied {
+			fmt.Fprintf(&out, "  implies %s (%d), operations %s\n    %s\n", m.Class, m.Count, opsText(m.Ops), m.Text)
+		}
+	}
+	if len(v.Findings) == 0 {
+		return "nothing\n"
+	}
+	return out.String()
+}
+
+func opsText(ops []int64) string {
+	parts := make([]string, len(ops))
+	for i, op := range ops {
+		parts[i] = strconv.FormatInt(op, 10)
+	}
+	return strings.Join(parts, ",")
+}

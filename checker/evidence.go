@@ -1,0 +1,83 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+
+	"tidemark/history"
+)
+
+// tellCorrupted looks at every record that nobody sent for the one that belongs at its offset: the one that the log holds there where only an
+// answer showed other bytes; else the one that was acknowledged there and is nowhere else; else the one that an answer showed there. If there is
+// one its bytes were changed, and the finding is about it; if there is none, somebody made the record up.
+func (c *partCheck) tellCorrupted() {
+	var acked map[history.Offset]int32
+	for i := range c.anomalies {
+		a := &c.anomalies[i]
+		if a.class != Phantom || a.send >= 0 {
+			continue
+		}
+		if acked == nil {
+			acked = c.ackedAt()
+		}
+		send := int32(-1)
+		if here := c.log.at(a.offset); here != nil && here.value != a.value {
+			send = here.send
+		}
+		if send < 0 {
+			if by, ok := acked[a.offset]; ok {
+				send = by
+			} else {
+				send = c.shownAt(a.offset)
+			}
+		}
+		if send >= 0 {
+			a.class, a.send, a.value, a.other = Corrupted, send, c.h.Ops[send].Value, a.value
+		}
+	}
+}
+
+// ackedAt finds the sends that are not in the log by the offsets of their acknowledgements.
+func (c *partCheck) ackedAt() map[history.Offset]int32 {
+	out := map[history.Offset]int32{}
+	for _, i := range c.ops {
+		op := &c.h.Ops[i]
+		if op.Kind == history.Send && told(op) && op.Offset >= 0 && c.found[c.sends.first(i)] <= 0 {
+			out[op.Offset] = i
+		}
+	}
+	return out
+}
+
+// shownAt finds the send, elsewhere unseen, of a record that an answer showed at an offset; -1 if there is none.
+func (c *partCheck) shownAt(o history.Offset) int32 {
+	i := slices.IndexFunc(c.anomalies, func(a anomaly) bool {
+		return a.class == UncommittedRead && a.offset == o && a.send >= 0 && c.found[a.send] <= 0
+	})
+	if i < 0 {
+		return -1
+	}
+	return c.anomalies[i].send
+}
+
+// checkUnseen counts the acknowledged writes of which nothing tells whether they are in the log.
+func (c *partCheck) checkUnseen() {
+	for _, i := range c.ops {
+		op := &c.h.Ops[i]
+		if c.found[i] != undecided || c.shown(op) {
+			continue
+		}
+		c.note(anomaly{class: Unseen, part: c.part, offset: op.Offset, value: op.Value, send: i, op: -1})
+	}
+}
+
+// shown reports whether a poll returned an acknowledged write that nothing at the end tells about. The observations must be in order.
+func (c *partCheck) shown(op *history.Op) bool {
+	at, _ := slices.BinarySearchFunc(c.loose, op.Offset, func(s sighting, o history.Offset) int { return cmp.Compare(s.offset, o) })
+	for ; at < len(c.loose) && c.loose[at].offset == op.Offset; at++ {
+		if s := &c.loose[at]; s.value == op.Value && c.h.Ops[s.op].Kind == history.Poll {
+			return true
+		}
+	}
+	return false
+}

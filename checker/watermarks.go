@@ -1,0 +1,247 @@
+package checker
+
+import (
+	"fmt"
+	"strings"
+
+	"tidemark/history"
+)
+
+// A leader's high watermark does not go back within its epoch: it is the smallest log end of the maximal ISR, a member joins only when it has
+// caught up, and records are removed only by another epoch's leader. Consumers see it in answers to Fetch, the observer in what brokers say of
+// themselves, and brokers tell of it as steps.
+
+// teller is who told a high watermark.
+type teller struct {
+	broker history.BrokerID
+	epoch  history.Epoch
+}
+
+// mark is a high watermark that an answer carried.
+type mark struct {
+	hw       history.Offset
+	op       int32
+	returned int64
+}
+
+// telling is what one leader told in one epoch: the highest that was told before the invocation that is asked about, and what is newer.
+type telling struct {
+	best  mark
+	newer []mark
+}
+
+// before takes in what had been returned by an index and returns the highest. Indices must rise.
+func (t *telling) before(index int64) mark {
+	kept := t.newer[:0]
+	for _, m := range t.newer {
+		switch {
+		case m.returned >= index:
+			kept = append(kept, m)
+		case m.hw > t.best.hw:
+			t.best = m
+		}
+	}
+	t.newer = kept
+	return t.best
+}
+
+// checkAnswers compares the high watermarks of answers, one leader epoch at a time, and the ends of the log that ListOffsets told with those of
+// its own and earlier epochs (KIP-207: a new leader answers only when its high watermark has reached its epoch's start).
+//
+// Only an answer to a request that carried the epoch tells whose it is (KIP-320): the raw client's requests do. A consumer that moves itself,
+// having been told that its position is out of range, does so to what ListOffsets told it in between. Kgo's clients keep to themselves what they were told.
+func (c *partCheck) checkAnswers() {
+	told := map[teller]*telling{}
+	seeks := c.seeks
+	for _, i := range c.ops {
+		for len(seeks) > 0 && seeks[0] < i {
+			c.checkListOffsets(seeks[0], told)
+			seeks = seeks[1:]
+		}
+		op := &c.h.Ops[i]
+		if op.Kind != history.Poll || op.Outcome != history.OK || op.HW < 0 || op.Epoch < 0 || op.Broker == history.NoBroker || c.run.Reticent(op.Process) {
+			continue
+		}
+		who := teller{op.Broker, op.Epoch}
+		t := told[who]
+		if t == nil {
+			t = &telling{best: mark{hw: history.UnknownOffset, op: -1}}
+			told[who] = t
+		}
+		if before := t.before(op.InvokeIndex); before.hw > op.HW {
+			c.report(anomaly{class: HWBack, part: c.part, offset: op.HW, upto: before.hw, send: -1, op: i,
+				detail: fmt.Sprintf("broker %d, leader in epoch %d, answered consumer %d at %s with the high watermark %d and consumer %d at %s with %d",
+					op.Broker, op.Epoch, c.h.Ops[before.op].Process, clock(int64(c.h.Ops[before.op].Return)), before.hw, op.Process, clock(int64(op.Return)), op.HW)})
+			continue
+		}
+		t.newer = append(t.newer, mark{op.HW, i, op.ReturnIndex})
+	}
+	for _, i := range seeks {
+		c.checkListOffsets(i, told)
+	}
+}
+
+// outOfRange is the index at which a consumer that moved itself was told that its position is out of range, the earliest that it may have asked
+// ListOffsets; -1 if it moved for another reason.
+func (c *partCheck) outOfRange(seek int32) int64 {
+	for n := seek - 1; n >= 0; n-- {
+		op := &c.h.Ops[n]
+		if op.Process != c.h.Ops[seek].Process {
+			continue
+		}
+		if op.Kind == history.Poll && op.Outcome == history.Fail && op.Partition == c.h.Ops[seek].Partition && strings.Contains(op.Error, outOfRangeError) {
+			return op.ReturnIndex
+		}
+		break
+	}
+	return -1
+}
+
+// outOfRangeError is Kafka's name of the error of a Fetch from beyond the log.
+const outOfRangeError = "OFFSET_OUT_OF_RANGE"
+
+func (c *partCheck) checkListOffsets(i int32, told map[teller]*telling) {
+	seek := &c.h.Ops[i]
+	if seek.Epoch < 0 || c.run.Reticent(seek.Process) {
+		return
+	}
+	asked := c.outOfRange(i)
+	if asked < 0 {
+		return
+	}
+	best, by := mark{hw: history.UnknownOffset}, teller{}
+	for who, t := range told {
+		if who.epoch > seek.Epoch {
+			continue
+		}
+		consider := func(m mark) {
+			if m.op >= 0 && m.returned < asked && (m.hw > best.hw || m.hw == best.hw && m.op < best.op) {
+				best, by = m, who
+			}
+		}
+		consider(t.best)
+		for _, m := range t.newer {
+			consider(m)
+		}
+	}
+	if best.hw <= seek.Position {
+		return
+	}
+	c.report(anomaly{class: ListOffsetsBack, part: c.part, offset: seek.Position, upto: best.hw, send: -1, op: i,
+		detail: fmt.Sprintf("broker %d, leader in epoch %d, told consumer %d at %s that the log ends at %d, and broker %d in epoch %d had answered at %s with the high watermark %d",
+			seek.Broker, seek.Epoch, seek.Process, clock(int64(seek.Invoke)), seek.Position, by.broker, by.epoch, clock(int64(c.h.Ops[best.op].Return)), best.hw)})
+}
+
+// lead is a leader as it was last seen.
+type lead struct {
+	epoch history.Epoch
+	hw    history.Offset
+	at    int64 // when, in nanoseconds since the run's start
+	index int64
+	told  bool // its watermark was seen to go back
+}
+
+// checkObserved compares the high watermarks of leaders as the observer saw them, and as they told them in steps. One that went down, or that
+// a fault struck in between, may have begun anew.
+func (c *logCheck) checkObserved() {
+	c.checkStates()
+	c.checkHWSteps()
+}
+
+func (c *logCheck) checkStates() {
+	type place struct {
+		part   int32
+		broker history.BrokerID
+	}
+	struck := c.struck()
+	leads := map[place]*lead{}
+	for i := range c.h.States {
+		s := &c.h.States[i]
+		for j := range s.Partitions {
+			p := &s.Partitions[j]
+			part, known := c.numbers.index[p.Partition]
+			if !known {
+				continue
+			}
+			for _, r := range p.Replicas {
+				at := place{part, r.Broker}
+				if !r.Up || !r.Leads || r.HW < 0 {
+					delete(leads, at)
+					continue
+				}
+				l := leads[at]
+				if l == nil || l.epoch != r.Epoch || struck(r.Broker, l.index, s.Index) {
+					l = &lead{epoch: r.Epoch, hw: r.HW}
+					leads[at] = l
+				}
+				if r.HW < l.hw && !l.told {
+					l.told = true
+					c.hwBack(part, r.HW, l.hw, fmt.Sprintf("broker %d, leader in epoch %d, was seen with the high watermark %d at %s and with %d at %s",
+						r.Broker, r.Epoch, l.hw, clock(l.at), r.HW, clock(int64(s.Time))))
+				}
+				l.hw, l.at, l.index = max(l.hw, r.HW), int64(s.Time), s.Index
+			}
+		}
+	}
+}
+
+func (c *logCheck) checkHWSteps() {
+	type place struct {
+		part   history.Partition
+		broker history.BrokerID
+	}
+	epochs := map[place]history.Epoch{} // in which it leads
+	for i := range c.h.Steps {
+		s := &c.h.Steps[i]
+		at := place{s.Partition, s.Broker}
+		switch s.Kind {
+		case history.StepElection:
+			epochs[at] = s.Epoch
+		case history.StepFollow:
+			delete(epochs, at)
+		case history.StepDown, history.StepStart:
+			for other := range epochs {
+				if other.broker == s.Broker {
+					delete(epochs, other)
+				}
+			}
+		case history.StepHW:
+			epoch, leads := epochs[at]
+			if part, known := c.numbers.index[s.Partition]; known && leads && epoch == s.Epoch && s.To < s.From {
+				c.hwBack(part, s.To, s.From, fmt.Sprintf("broker %d, leader in epoch %d, took its high watermark from %d back to %d at %s",
+					s.Broker, s.Epoch, s.From, s.To, clock(int64(s.Time))))
+			}
+		}
+	}
+}
+
+func (c *logCheck) hwBack(part int32, to, from history.Offset, detail string) {
+	c.anomalies = append(c.anomalies, anomaly{class: HWBack, part: part, offset: to, upto: from, send: -1, op: -1, detail: detail})
+}
+
+// struck tells whether a broker went down or came up, or a fault aimed at it began or ended, between two moments.
+func (c *logCheck) struck() func(b history.BrokerID, from, to int64) bool {
+	at := map[history.BrokerID][]int64{}
+	for i := range c.h.Steps {
+		if s := &c.h.Steps[i]; s.Kind == history.StepDown || s.Kind == history.StepStart && s.Partition == (history.Partition{}) {
+			at[s.Broker] = append(at[s.Broker], s.Index)
+		}
+	}
+	for i := range c.h.Faults {
+		e := &c.h.Faults[i]
+		if strings.HasPrefix(e.Kind, "partition") || strings.HasPrefix(e.Kind, "loss") {
+			continue // a cut takes no broker's state
+		}
+		for _, b := range e.Targets {
+			at[b] = append(at[b], e.Index)
+		}
+	}
+	return func(b history.BrokerID, from, to int64) bool {
+		for _, index := range at[b] {
+			if from < index && index <= to {
+				return true
+			}
+		}
+		return false
+	}
+}
