@@ -40,7 +40,7 @@ func TestALossyLinkLosesSome(t *testing.T) {
 	c.do(c.EndLoss(1, 2))
 	ended := c.lost(1, 2)
 	for i := range 10 {
-		if !c.ProbeLink(1, 2, world.AnyPort, probing) {
+		if !c.ProbeLink(1, 2, world.AnyPort, passing) {
 			t.Errorf("datagram %d does not pass after the loss", i)
 		}
 	}
@@ -79,10 +79,10 @@ func TestAPortIsCutAlone(t *testing.T) {
 			for _, p := range cut {
 				want = want && p != at
 			}
-			if got := c.ProbeLink(1, 2, at, probing); got != want {
+			if got := c.ProbeLink(1, 2, at, probeFor(want)); got != want {
 				t.Errorf("cut %q: from 1 to 2 at %q passes: %t", cut, at, got)
 			}
-			if !c.ProbeLink(2, 1, at, probing) || !c.ProbeLink(3, 2, at, probing) {
+			if !c.ProbeLink(2, 1, at, passing) || !c.ProbeLink(3, 2, at, passing) {
 				t.Errorf("cut %q: more than from 1 to 2 is cut at %q", cut, at)
 			}
 		}
@@ -101,7 +101,7 @@ func TestAPortIsCutAlone(t *testing.T) {
 		{3, 2, agent.BrokerPort, true},  // another link
 		{1, 3, agent.BrokerPort, true},
 	} {
-		if got := c.ProbePort(way.from, way.to, way.port, probing); got != way.want {
+		if got := c.ProbePort(way.from, way.to, way.port, probeFor(way.want)); got != way.want {
 			t.Errorf("a connection from %d to %d at port %d opens: %t, expected %t", way.from, way.to, way.port, got, way.want)
 		}
 	}
