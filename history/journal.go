@@ -93,6 +93,32 @@ func (w *JournalWriter) append(line func([]byte) []byte) {
 	}
 }
 
+// Invoke appends an operation's invocation. This and the following methods are for a history that is told without being kept: they take Index and
+// Time as they are given, and a reader refuses a journal whose indexes are not dense or whose times fall. A Recorder sees to both.
+func (w *JournalWriter) Invoke(op *Op) { w.append(func(b []byte) []byte { return appendInvoke(b, op) }) }
+
+// Return appends an operation's completion.
+func (w *JournalWriter) Return(op *Op) { w.append(func(b []byte) []byte { return appendReturn(b, op) }) }
+
+// Fault appends one phase of a fault.
+func (w *JournalWriter) Fault(e *FaultEvent) {
+	w.append(func(b []byte) []byte { return appendFault(b, e) })
+}
+
+// State appends what an observer saw.
+func (w *JournalWriter) State(s *ClusterState) {
+	w.append(func(b []byte) []byte { return appendState(b, s) })
+}
+
+// Step appends a protocol step.
+func (w *JournalWriter) Step(s *Step) { w.append(func(b []byte) []byte { return appendStep(b, s) }) }
+
+// Dump appends what a replica holds.
+func (w *JournalWriter) Dump(d *Dump) { w.append(func(b []byte) []byte { return appendDump(b, d) }) }
+
+// Mark appends a phase of the run.
+func (w *JournalWriter) Mark(m *Mark) { w.append(func(b []byte) []byte { return appendMark(b, m) }) }
+
 // flush hands every entry appended so far to the kernel, in one frame. Of those that call it while a frame is being written, the
 // next one's frame takes the entries of all.
 func (w *JournalWriter) flush() {

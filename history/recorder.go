@@ -52,7 +52,7 @@ func (r *Recorder) Invoke(op Op) (id int64) {
 	op.clearOutcome()
 	r.h.Ops = push(r.h.Ops, op)
 	if r.sink != nil {
-		r.sink.append(func(b []byte) []byte { return appendInvoke(b, &op) })
+		r.sink.Invoke(&op)
 	}
 	r.done()
 	if r.sink != nil {
@@ -100,7 +100,7 @@ func (r *Recorder) Complete(id int64, done Op) {
 		r.acked[op.Partition]++
 	}
 	if r.sink != nil {
-		r.sink.append(func(b []byte) []byte { return appendReturn(b, op) })
+		r.sink.Return(op)
 	}
 	r.done()
 }
@@ -111,7 +111,7 @@ func (r *Recorder) Fault(e FaultEvent) {
 	e.Index, e.Time = r.stamp()
 	r.h.Faults = push(r.h.Faults, e)
 	if r.sink != nil {
-		r.sink.append(func(b []byte) []byte { return appendFault(b, &e) })
+		r.sink.Fault(&e)
 	}
 	r.done()
 }
@@ -122,7 +122,7 @@ func (r *Recorder) State(s ClusterState) {
 	s.Index, s.Time = r.stamp()
 	r.h.States = push(r.h.States, s)
 	if r.sink != nil {
-		r.sink.append(func(b []byte) []byte { return appendState(b, &s) })
+		r.sink.State(&s)
 	}
 	r.done()
 }
@@ -133,7 +133,7 @@ func (r *Recorder) Step(s Step) {
 	s.Index, s.Time = r.stamp()
 	r.h.Steps = push(r.h.Steps, s)
 	if r.sink != nil {
-		r.sink.append(func(b []byte) []byte { return appendStep(b, &s) })
+		r.sink.Step(&s)
 	}
 	r.done()
 }
@@ -144,7 +144,7 @@ func (r *Recorder) Dump(d Dump) {
 	d.Index, d.Time = r.stamp()
 	r.h.Dumps = push(r.h.Dumps, d)
 	if r.sink != nil {
-		r.sink.append(func(b []byte) []byte { return appendDump(b, &d) })
+		r.sink.Dump(&d)
 	}
 	r.done()
 }
@@ -156,7 +156,7 @@ func (r *Recorder) Mark(name string, failed bool, detail string) {
 	m.Index, m.Time = r.stamp()
 	r.h.Marks = push(r.h.Marks, m)
 	if r.sink != nil {
-		r.sink.append(func(b []byte) []byte { return appendMark(b, &m) })
+		r.sink.Mark(&m)
 	}
 	r.done()
 }
