@@ -95,10 +95,14 @@ func (w *JournalWriter) append(line func([]byte) []byte) {
 
 // Invoke appends an operation's invocation. This and the following methods are for a history that is told without being kept: they take Index and
 // Time as they are given, and a reader refuses a journal whose indexes are not dense or whose times fall. A Recorder sees to both.
-func (w *JournalWriter) Invoke(op *Op) { w.append(func(b []byte) []byte { return appendInvoke(b, op) }) }
+func (w *JournalWriter) Invoke(op *Op) {
+	w.append(func(b []byte) []byte { return appendInvoke(b, op) })
+}
 
 // Return appends an operation's completion.
-func (w *JournalWriter) Return(op *Op) { w.append(func(b []byte) []byte { return appendReturn(b, op) }) }
+func (w *JournalWriter) Return(op *Op) {
+	w.append(func(b []byte) []byte { return appendReturn(b, op) })
+}
 
 // Fault appends one phase of a fault.
 func (w *JournalWriter) Fault(e *FaultEvent) {

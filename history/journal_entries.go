@@ -45,7 +45,7 @@ func (j *journalReader) readInvoke() {
 		case "acks":
 			op.Acks = int16(j.int(math.MinInt16, math.MaxInt16))
 		case "v":
-			op.Value = j.string()
+			op.Value = j.keep(j.bytes())
 		case "pos":
 			op.Position = j.offset()
 		case "final":
@@ -93,12 +93,7 @@ func (j *journalReader) readReturn() {
 		case "err":
 			done.Error = j.word()
 		case "recs":
-			for j.open('['); j.more(']'); {
-				r := Record{Offset: j.offset()}
-				j.expect(',')
-				r.Value = j.string()
-				done.Records = append(done.Records, r)
-			}
+			done.Records = j.readRecords(done.ID)
 		default:
 			j.unknown(key, "i at id as b off hw start err recs")
 		}
@@ -119,6 +114,25 @@ func (j *journalReader) readReturn() {
 	op.Outcome, op.Return, op.ReturnIndex, op.Broker = done.Outcome, done.Return, done.ReturnIndex, done.Broker
 	op.Offset, op.HW, op.LogStart, op.Records, op.Error = done.Offset, done.HW, done.LogStart, done.Records, done.Error
 	delete(j.busy, op.Process)
+	if op.Kind == Send && op.Outcome == OK {
+		j.of(op.Partition).sentTo(op.Offset, op.Value)
+	}
+}
+
+// readRecords reads what an operation returned.
+func (j *journalReader) readRecords(id int64) []Record {
+	var partition Partition
+	if id < int64(len(j.h.Ops)) {
+		partition = j.h.Ops[id].Partition
+	}
+	log := j.of(partition)
+	j.scratch = j.scratch[:0]
+	for j.open('['); j.more(']'); {
+		o := j.offset()
+		j.expect(',')
+		j.scratch = append(j.scratch, Record{o, j.value(log, o, j.bytes())})
+	}
+	return j.keepRecords(j.scratch)
 }
 
 func (j *journalReader) readFault() {
@@ -280,14 +294,7 @@ func (j *journalReader) readDump() {
 		case "start":
 			d.Start = j.offset()
 		case "recs":
-			for j.open('['); j.more(']'); {
-				r := DumpRecord{Offset: j.offset()}
-				j.expect(',')
-				r.Epoch = j.epoch()
-				j.expect(',')
-				r.Value = j.string()
-				d.Records = append(d.Records, r)
-			}
+			d.Records = j.readDumpRecords(d.Partition)
 		case "err":
 			d.Err = j.string()
 		default:
@@ -296,6 +303,24 @@ func (j *journalReader) readDump() {
 	}
 	j.stamp(d.Index, d.Time)
 	j.h.Dumps = append(j.h.Dumps, d)
+}
+
+// readDumpRecords reads a replica's log.
+func (j *journalReader) readDumpRecords(partition Partition) []DumpRecord {
+	log := j.of(partition)
+	j.dumped = j.dumped[:0]
+	for j.open('['); j.more(']'); {
+		r := DumpRecord{Offset: j.offset()}
+		j.expect(',')
+		r.Epoch = j.epoch()
+		j.expect(',')
+		r.Value = j.value(log, r.Offset, j.bytes())
+		j.dumped = push(j.dumped, r)
+	}
+	if len(j.dumped) == 0 {
+		return nil
+	}
+	return slices.Clone(j.dumped)
 }
 
 func (j *journalReader) readMark() {

@@ -37,6 +37,7 @@ func ReadJournalFile(path string) (h *History, truncated string, err error) {
 // journalReader builds a history line by line and checks that each line can follow those before it.
 type journalReader struct {
 	scanner
+	pool
 	h    *History
 	line int             // number of the line under way, from 1
 	next int64           // index of the next entry
