@@ -229,7 +229,7 @@ var planters = []planter{
 			return false
 		}
 		other := absent(rng, h, op.Partition)
-		if other == nil {
+		if other == nil || other.InvokeIndex > op.ReturnIndex {
 			return false
 		}
 		op.Records[len(op.Records)-1].Value = other.Value

@@ -70,6 +70,8 @@ func (c *partCheck) strayRecord(at int32, rec *history.Record) {
 	switch {
 	case send < 0:
 		a.class = Phantom
+	case c.h.Ops[send].InvokeIndex > c.h.Ops[at].ReturnIndex:
+		a.class = Phantom
 	case c.h.Ops[send].Outcome == history.Fail:
 		a.class = AbortedRead
 	case c.found[send] == lost:

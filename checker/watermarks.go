@@ -1,7 +1,9 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tidemark/history"
@@ -52,13 +54,13 @@ func (t *telling) before(index int64) mark {
 // having been told that its position is out of range, does so to what ListOffsets told it in between. Kgo's clients keep to themselves what they were told.
 func (c *partCheck) checkAnswers() {
 	told := map[teller]*telling{}
-	seeks := c.seeks
+	listings := c.listings()
 	for _, i := range c.ops {
-		for len(seeks) > 0 && seeks[0] < i {
-			c.checkListOffsets(seeks[0], told)
-			seeks = seeks[1:]
-		}
 		op := &c.h.Ops[i]
+		for len(listings) > 0 && listings[0].asked < op.InvokeIndex {
+			c.checkListOffsets(listings[0], told)
+			listings = listings[1:]
+		}
 		if op.Kind != history.Poll || op.Outcome != history.OK || op.HW < 0 || op.Epoch < 0 || op.Broker == history.NoBroker || c.run.Reticent(op.Process) {
 			continue
 		}
@@ -76,9 +78,30 @@ func (c *partCheck) checkAnswers() {
 		}
 		t.newer = append(t.newer, mark{op.HW, i, op.ReturnIndex})
 	}
-	for _, i := range seeks {
-		c.checkListOffsets(i, told)
+	for _, l := range listings {
+		c.checkListOffsets(l, told)
 	}
+}
+
+// listing is a seek to what ListOffsets told, with the earliest index at which it may have been asked. What was told after that, and took the
+// place of a lower high watermark, must not hide that one: so a seek is judged at the moment of its listing.
+type listing struct {
+	seek  int32
+	asked int64
+}
+
+// listings are the partition's, in order.
+func (c *partCheck) listings() []listing {
+	var out []listing
+	for _, i := range c.seeks {
+		if seek := &c.h.Ops[i]; seek.Epoch >= 0 && !c.run.Reticent(seek.Process) {
+			if asked := c.outOfRange(i); asked >= 0 {
+				out = append(out, listing{i, asked})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b listing) int { return cmp.Compare(a.asked, b.asked) })
+	return out
 }
 
 // outOfRange is the index at which a consumer that moved itself was told that its position is out of range, the earliest that it may have asked
@@ -100,34 +123,21 @@ func (c *partCheck) outOfRange(seek int32) int64 {
 // outOfRangeError is Kafka's name of the error of a Fetch from beyond the log.
 const outOfRangeError = "OFFSET_OUT_OF_RANGE"
 
-func (c *partCheck) checkListOffsets(i int32, told map[teller]*telling) {
-	seek := &c.h.Ops[i]
-	if seek.Epoch < 0 || c.run.Reticent(seek.Process) {
-		return
-	}
-	asked := c.outOfRange(i)
-	if asked < 0 {
-		return
-	}
+func (c *partCheck) checkListOffsets(l listing, told map[teller]*telling) {
+	seek := &c.h.Ops[l.seek]
 	best, by := mark{hw: history.UnknownOffset}, teller{}
 	for who, t := range told {
 		if who.epoch > seek.Epoch {
 			continue
 		}
-		consider := func(m mark) {
-			if m.op >= 0 && m.returned < asked && (m.hw > best.hw || m.hw == best.hw && m.op < best.op) {
-				best, by = m, who
-			}
-		}
-		consider(t.best)
-		for _, m := range t.newer {
-			consider(m)
+		if m := t.before(l.asked); m.hw > best.hw || m.hw == best.hw && m.op < best.op {
+			best, by = m, who
 		}
 	}
 	if best.hw <= seek.Position {
 		return
 	}
-	c.report(anomaly{class: ListOffsetsBack, part: c.part, offset: seek.Position, upto: best.hw, send: -1, op: i,
+	c.report(anomaly{class: ListOffsetsBack, part: c.part, offset: seek.Position, upto: best.hw, send: -1, op: l.seek,
 		detail: fmt.Sprintf("broker %d, leader in epoch %d, told consumer %d at %s that the log ends at %d, and broker %d in epoch %d had answered at %s with the high watermark %d",
 			seek.Broker, seek.Epoch, seek.Process, clock(int64(seek.Invoke)), seek.Position, by.broker, by.epoch, clock(int64(c.h.Ops[best.op].Return)), best.hw)})
 }

@@ -19,9 +19,13 @@ func (c *logCheck) text(a *anomaly, f *Finding, d deposed) string {
 	}
 	switch a.class {
 	case Phantom:
-		if a.send >= 0 {
+		switch {
+		case a.send >= 0 && a.op >= 0:
+			op := &c.h.Ops[a.op]
+			say("Consumer %d read value %s at offset %d of %v from broker %d at %s, before it was sent.", op.Process, a.value, a.offset, f.Partition, op.Broker, clock(int64(op.Return)))
+		case a.send >= 0:
 			say("Value %s stands at offset %d of %v: %s.", a.value, a.offset, f.Partition, a.detail)
-		} else {
+		default:
 			say("Value %s %s offset %d of %v was never sent there.", a.value, c.whereSeen(a), a.offset, f.Partition)
 		}
 		c.sayElsewhere(say, a)
