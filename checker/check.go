@@ -11,7 +11,7 @@ import (
 )
 
 // Version names this checker in a verdict: a stored run may be checked again by a later one.
-const Version = "tidemark-1"
+const Version = "tidemark-2"
 
 // maxFindings bounds a verdict; what is beyond is counted in the last finding of its class.
 const maxFindings = 200
@@ -30,7 +30,7 @@ func Check(run history.Run, h *history.History, broken []Broken, opt Options) Ve
 	v.Porcupine = askSecond(&c.premises, opt.PorcupineSteps)
 	v.Findings = append(v.Findings, v.secondFindings()...)
 	v.Findings = append(v.Findings, settleFindings(h, contract)...)
-	v.Findings = append(v.Findings, differFindings(h, v.Findings)...)
+	v.Findings = differing(h, v.Findings)
 	v.Findings = append(v.Findings, brokenFindings(broken)...)
 	for i := range v.Findings {
 		if f := &v.Findings[i]; f.Severity == Allowed {
@@ -38,7 +38,7 @@ func Check(run history.Run, h *history.History, broken []Broken, opt Options) Ve
 		}
 	}
 	slices.SortStableFunc(v.Findings, func(a, b Finding) int {
-		return cmp.Compare(a.Severity.order(), b.Severity.order())
+		return cmp.Or(cmp.Compare(a.Severity.order(), b.Severity.order()), cmp.Compare(rules[a.Class], rules[b.Class]))
 	})
 	v.conclude(&act, c.undecided, unfinished(run, h))
 	return v

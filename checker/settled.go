@@ -73,19 +73,14 @@ func unfinished(run history.Run, h *history.History) string {
 	return ""
 }
 
-// differFindings compares what the replicas hold after the run had settled, when every one must hold the same: every log as long as the
-// longest, and at each offset the same leader epoch. Values are compared elsewhere. A partition with another violation is left out: what
-// broke it shows here too. A log that could not be read is no evidence.
-func differFindings(h *history.History, found []Finding) []Finding {
+// differing compares what the replicas hold after the run had settled, when every one must hold the same: every log as long as the longest, and
+// at each offset the same leader epoch. Values are compared elsewhere. Where another violation was found on the partition, what broke it shows
+// here too, and is implied. A log that could not be read is no evidence.
+func differing(h *history.History, found []Finding) []Finding {
 	if m := lastMark(h, "settle"); m == nil || m.Failed {
-		return nil
+		return found
 	}
 	told := map[history.Partition]bool{}
-	for i := range found {
-		if found[i].Severity == Violation {
-			told[found[i].Partition] = true
-		}
-	}
 	longest := map[history.Partition]*history.Dump{}
 	for i := range h.Dumps {
 		d := &h.Dumps[i]
@@ -102,7 +97,6 @@ func differFindings(h *history.History, found []Finding) []Finding {
 			ends[op.Partition] = max(ends[op.Partition], op.Records[len(op.Records)-1].Offset+1)
 		}
 	}
-	var out []Finding
 	for i := range h.Dumps {
 		d := &h.Dumps[i]
 		if d.Err != "" || told[d.Partition] {
@@ -117,13 +111,24 @@ func differFindings(h *history.History, found []Finding) []Finding {
 		}
 		if text != "" {
 			told[d.Partition] = true
-			w := nobody()
-			w.Offset = offset
-			out = append(out, Finding{Class: ReplicasDiffer, Severity: Violation, Partition: d.Partition, Offset: offset, Count: 1,
-				Signature: string(ReplicasDiffer), Witness: w, Text: text})
+			found = differs(found, d.Partition, offset, text)
 		}
 	}
-	return out
+	return found
+}
+
+// differs enters that a partition's replicas differ: under the violation that was found there, or as a finding.
+func differs(found []Finding, p history.Partition, offset history.Offset, text string) []Finding {
+	for i := range found {
+		if f := &found[i]; f.Severity == Violation && f.Partition == p {
+			f.Implied = append(f.Implied, Implied{Class: ReplicasDiffer, Offset: offset, Count: 1, Text: text})
+			return found
+		}
+	}
+	w := nobody()
+	w.Offset = offset
+	return append(found, Finding{Class: ReplicasDiffer, Severity: Violation, Partition: p, Offset: offset, Count: 1,
+		Signature: string(ReplicasDiffer), Witness: w, Text: text})
 }
 
 // dumpEnd is where a dumped log ends: after its last record, but never before the log end offset that the broker gave, nor after it.
