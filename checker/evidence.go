@@ -40,9 +40,9 @@ func (c *partCheck) tellCorrupted() {
 // ackedAt finds the sends that are not in the log by the offsets of their acknowledgements.
 func (c *partCheck) ackedAt() map[history.Offset]int32 {
 	out := map[history.Offset]int32{}
-	for _, i := range c.ops {
+	for _, i := range c.sent {
 		op := &c.h.Ops[i]
-		if op.Kind == history.Send && told(op) && op.Offset >= 0 && c.found[c.sends.first(i)] <= 0 {
+		if told(op) && op.Offset >= 0 && c.found[c.sends.first(i)] <= 0 {
 			out[op.Offset] = i
 		}
 	}
@@ -62,7 +62,7 @@ func (c *partCheck) shownAt(o history.Offset) int32 {
 
 // checkUnseen counts the acknowledged writes of which nothing tells whether they are in the log.
 func (c *partCheck) checkUnseen() {
-	for _, i := range c.ops {
+	for _, i := range c.sent {
 		op := &c.h.Ops[i]
 		if c.found[i] != undecided || c.shown(op) {
 			continue

@@ -32,9 +32,9 @@ type premises struct {
 type partCheck struct {
 	*premises
 	part  int32
-	ops   []int32 // positions of the partition's sends and polls in the history, in order of invocation
+	sent  []int32 // positions of its sends in the history, in order of invocation
+	polls []int32 // and of its polls
 	seeks []int32 // and of its seeks
-	sent  int     // how many of them are sends
 	dumps []*history.Dump
 	log   finalLog
 	sends *valueIndex
@@ -144,32 +144,35 @@ func (c *logCheck) unknownInLog() int64 {
 // split sorts operations and dumps by partition.
 func (c *logCheck) split() {
 	ops := c.h.Ops
-	var counts []int
+	var sends, polls []int
 	number := func(p history.Partition) int32 {
 		n := c.numbers.of(p)
 		if int(n) == len(c.parts) {
 			c.parts = append(c.parts, &partCheck{premises: &c.premises, part: n, log: finalLog{read: never, start: never}})
-			counts = append(counts, 0)
+			sends, polls = append(sends, 0), append(polls, 0)
 		}
 		return n
 	}
 	for i := range ops {
-		if n := number(ops[i].Partition); ops[i].Kind != history.Seek {
-			counts[n]++
+		switch n := number(ops[i].Partition); ops[i].Kind {
+		case history.Send:
+			sends[n]++
+		case history.Poll:
+			polls[n]++
 		}
 	}
 	for n, p := range c.parts {
-		p.ops = make([]int32, 0, counts[n])
+		p.sent, p.polls = make([]int32, 0, sends[n]), make([]int32, 0, polls[n])
 	}
 	for i := range ops {
 		p := c.parts[c.numbers.of(ops[i].Partition)]
-		if ops[i].Kind == history.Seek {
+		switch ops[i].Kind {
+		case history.Send:
+			p.sent = append(p.sent, int32(i))
+		case history.Poll:
+			p.polls = append(p.polls, int32(i))
+		case history.Seek:
 			p.seeks = append(p.seeks, int32(i))
-			continue
-		}
-		p.ops = append(p.ops, int32(i))
-		if ops[i].Kind == history.Send {
-			p.sent++
 		}
 	}
 	for i := range c.h.Dumps {
@@ -182,11 +185,9 @@ func (c *logCheck) split() {
 
 // indexSends enters every send in the value index.
 func (c *partCheck) indexSends() {
-	c.sends = newValueIndex(c.h.Ops, c.sent)
-	for _, i := range c.ops {
-		if c.h.Ops[i].Kind == history.Send {
-			c.sends.add(i)
-		}
+	c.sends = newValueIndex(c.h.Ops, len(c.sent))
+	for _, i := range c.sent {
+		c.sends.add(i)
 	}
 }
 
@@ -194,8 +195,8 @@ func (c *partCheck) indexSends() {
 func (c *partCheck) readFinal() {
 	records := 0
 	var finals []*history.Op
-	for _, i := range c.ops {
-		if op := &c.h.Ops[i]; op.Final && op.Kind == history.Poll && op.Outcome == history.OK {
+	for _, i := range c.polls {
+		if op := &c.h.Ops[i]; op.Final && op.Outcome == history.OK {
 			finals = append(finals, op)
 			records += len(op.Records)
 		}
@@ -248,9 +249,9 @@ func (c *partCheck) apart(detail string) func(history.Offset, string, string) {
 // Most records stand where they were acknowledged, so the acknowledgements go first and save the look-up of the value.
 func (c *partCheck) resolveSlots() {
 	if len(c.sends.again) == 0 {
-		for _, i := range c.ops {
+		for _, i := range c.sent {
 			op := &c.h.Ops[i]
-			if op.Kind == history.Send && op.Outcome == history.OK && op.Offset >= 0 {
+			if op.Outcome == history.OK && op.Offset >= 0 {
 				if s := c.log.at(op.Offset); s != nil && s.value == op.Value {
 					s.send = i
 				}
@@ -317,9 +318,9 @@ func (c *logCheck) repeatedAfter(index int64) bool {
 // checkAcks asks of every acknowledged write whether it stands where it was acknowledged.
 func (c *partCheck) checkAcks() {
 	l := &c.log
-	for _, i := range c.ops {
+	for _, i := range c.sent {
 		op := &c.h.Ops[i]
-		if op.Kind != history.Send || op.Outcome != history.OK || op.Acks == 0 {
+		if op.Outcome != history.OK || op.Acks == 0 {
 			continue
 		}
 		if op.Offset < 0 {
@@ -368,12 +369,12 @@ func (c *partCheck) placeTrimmed() {
 		return
 	}
 	last := int64(-1)
-	for _, i := range c.ops {
-		if op := &c.h.Ops[i]; op.Kind == history.Send && told(op) && c.trimmed(op.Offset) {
+	for _, i := range c.sent {
+		if op := &c.h.Ops[i]; told(op) && c.trimmed(op.Offset) {
 			last = max(last, op.InvokeIndex)
 		}
 	}
-	for _, i := range c.ops {
+	for _, i := range c.sent {
 		if op := &c.h.Ops[i]; c.found[i] == undecided && op.Offset < 0 && op.ReturnIndex < last {
 			c.removed(i)
 		}
@@ -420,7 +421,7 @@ func (c *partCheck) decideByDumps() {
 			}
 		}
 	}
-	for _, i := range c.ops {
+	for _, i := range c.sent {
 		op := &c.h.Ops[i]
 		if c.found[i] != undecided || held[c.sends.first(i)] || op.Offset < 0 && c.trimmed(0) {
 			continue

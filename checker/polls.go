@@ -17,9 +17,9 @@ type sighting struct {
 // checkPolls walks every answer along the log. What a poll returned must stand there at the end; inside one answer offsets rise, none is
 // below the position asked for, and no committed record between them is missing. Polls that did not succeed say nothing.
 func (c *partCheck) checkPolls() {
-	for _, i := range c.ops {
+	for _, i := range c.polls {
 		op := &c.h.Ops[i]
-		if op.Kind == history.Poll && op.Outcome == history.OK && len(op.Records) > 0 {
+		if op.Outcome == history.OK && len(op.Records) > 0 {
 			c.checkPoll(i, op)
 		}
 	}

@@ -24,9 +24,9 @@ func (c *partCheck) checkPositions() {
 	}
 	consumers := map[int32]*reading{}
 	seeks := c.seeks
-	for _, i := range c.ops {
+	for _, i := range c.polls {
 		op := &c.h.Ops[i]
-		if op.Kind != history.Poll || op.Final || op.Outcome != history.OK {
+		if op.Final || op.Outcome != history.OK {
 			continue
 		}
 		for len(seeks) > 0 && seeks[0] < i {
@@ -73,8 +73,8 @@ func (c *partCheck) passedOver(i int32, op *history.Op, r *reading) {
 
 // gotBy reports whether an answer of a consumer holds a record.
 func (c *partCheck) gotBy(process int32, s *slot) bool {
-	return slices.ContainsFunc(c.ops, func(i int32) bool {
+	return slices.ContainsFunc(c.polls, func(i int32) bool {
 		op := &c.h.Ops[i]
-		return op.Kind == history.Poll && op.Process == process && slices.Contains(op.Records, history.Record{Offset: s.offset, Value: s.value})
+		return op.Process == process && slices.Contains(op.Records, history.Record{Offset: s.offset, Value: s.value})
 	})
 }

@@ -23,9 +23,9 @@ func (c Contract) staleBound() time.Duration {
 // what was lost is told as lost. A final read is compared with the log anyhow.
 func (c *partCheck) checkStale() {
 	bound, slots := c.contract.staleBound(), c.log.slots
-	for _, i := range c.ops {
+	for _, i := range c.polls {
 		op := &c.h.Ops[i]
-		if op.Kind != history.Poll || op.Outcome != history.OK || op.Final || op.HW < 0 {
+		if op.Outcome != history.OK || op.Final || op.HW < 0 {
 			continue
 		}
 		end := readTo(op)

@@ -55,13 +55,13 @@ func (t *telling) before(index int64) mark {
 func (c *partCheck) checkAnswers() {
 	told := map[teller]*telling{}
 	listings := c.listings()
-	for _, i := range c.ops {
+	for _, i := range c.polls {
 		op := &c.h.Ops[i]
 		for len(listings) > 0 && listings[0].asked < op.InvokeIndex {
 			c.checkListOffsets(listings[0], told)
 			listings = listings[1:]
 		}
-		if op.Kind != history.Poll || op.Outcome != history.OK || op.HW < 0 || op.Epoch < 0 || op.Broker == history.NoBroker || c.run.Reticent(op.Process) {
+		if op.Outcome != history.OK || op.HW < 0 || op.Epoch < 0 || op.Broker == history.NoBroker || c.run.Reticent(op.Process) {
 			continue
 		}
 		who := teller{op.Broker, op.Epoch}

@@ -293,8 +293,8 @@ func (c *logCheck) showing(g *group) []int64 {
 		return g.ops
 	}
 	shown := history.Record{Offset: g.first.offset, Value: g.first.value}
-	for _, i := range c.parts[g.first.part].ops {
-		if op := &c.h.Ops[i]; op.Kind == history.Poll && slices.Contains(op.Records, shown) {
+	for _, i := range c.parts[g.first.part].polls {
+		if op := &c.h.Ops[i]; slices.Contains(op.Records, shown) {
 			return []int64{op.ID}
 		}
 	}
