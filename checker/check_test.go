@@ -4,7 +4,6 @@ import (
 	"reflect"
 	"slices"
 	"testing"
-	"time"
 
 	"tidemark/history"
 )
@@ -115,26 +114,7 @@ func TestNoEvidence(t *testing.T) {
 
 // TestSeverityTable tests every cell of contract × anomaly.
 func TestSeverityTable(t *testing.T) {
-	contract := func(change func(*history.Run)) Contract {
-		run := testRun(1)
-		change(&run)
-		return ContractOf(run)
-	}
-	contracts := []Contract{
-		contract(func(*history.Run) {}),
-		contract(func(r *history.Run) { r.MinISR = 1 }),
-		contract(func(r *history.Run) { r.ELR = false }),
-		contract(func(r *history.Run) { r.Acks = 1 }),
-		contract(func(r *history.Run) { r.Acks = 0 }),
-		contract(func(r *history.Run) { r.Unclean = true }),
-		contract(func(r *history.Run) { r.Beyond = true }),
-		contract(func(r *history.Run) { r.MinISR = 4 }),
-		contract(retrying),
-		contract(func(r *history.Run) { retrying(r); r.Acks = 1 }),
-		contract(func(r *history.Run) { retrying(r); r.Config = map[string]string{"enable.idempotence": "true"} }),
-		contract(func(r *history.Run) { r.ReadBound = time.Second }),
-		contract(func(r *history.Run) { r.ReadBound, r.Beyond = time.Second, true }),
-	}
+	contracts := Contracts()
 	// columns: all, min ISR 1, classic, acks=1, acks=0, unclean, beyond, min ISR 4, retrying, retrying with acks=1, retrying but idempotent,
 	// reads bounded, reads bounded beyond the budget; v is a violation, - allowed, i information
 	table := map[Class]string{
@@ -168,13 +148,13 @@ func TestSeverityTable(t *testing.T) {
 	word := map[byte]Severity{'v': Violation, '-': Allowed, 'i': Info}
 	for class, row := range table {
 		for i, c := range contracts {
-			if got := c.Severity(class); got != word[row[i]] {
-				t.Errorf("%s under contract %d (%s): %s, expected %s", class, i, c.Because, got, word[row[i]])
+			if got := c.Contract.Severity(class); got != word[row[i]] {
+				t.Errorf("%s under %s: %s, expected %s", class, c.Name, got, word[row[i]])
 			}
 		}
 	}
 	for i, c := range contracts {
-		if c.Because == "" || c.ExactlyOnce != c.Idempotent {
+		if c.Contract.Because == "" || c.Contract.ExactlyOnce != c.Contract.Idempotent {
 			t.Errorf("contract %d: %+v", i, c)
 		}
 	}

@@ -126,9 +126,11 @@ func (h Hunt) one(ctx context.Context, n int) (*Result, error) {
 	return Simulate(ctx, run, Watch{})
 }
 
-// Shows reports whether the verdict has an anomaly of a class, whether or not the contract allows it.
+// Shows reports whether the verdict has an anomaly of a class, whether or not the contract allows it or another implies it.
 func (r *Result) Shows(class checker.Class) bool {
-	return slices.ContainsFunc(r.Verdict.Findings, func(f checker.Finding) bool { return f.Class == class })
+	return slices.ContainsFunc(r.Verdict.Findings, func(f checker.Finding) bool {
+		return f.Class == class || slices.ContainsFunc(f.Implied, func(m checker.Implied) bool { return m.Class == class })
+	})
 }
 
 func (t *Tally) add(n int, res *Result, err error) {

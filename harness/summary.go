@@ -21,6 +21,9 @@ func Summary(v checker.Verdict) string {
 		s.Faults, s.FaultsObserved, s.LeaderChanges, s.ISRShrinks, s.ISRGrowths, s.Truncations)
 	for _, f := range v.Findings {
 		fmt.Fprintf(&out, "  %s: %s (%d)%s\n    %s\n", f.Severity, f.Class, f.Count, place(f.Partition), printable(f.Text))
+		for _, m := range f.Implied {
+			fmt.Fprintf(&out, "    implies: %s (%d): %s\n", m.Class, m.Count, printable(m.Text))
+		}
 	}
 	if v.Status == checker.Invalid || len(v.Findings) > 0 {
 		fmt.Fprintf(&out, "  contract: %s\n", v.Contract.Because)

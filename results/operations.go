@@ -87,6 +87,11 @@ func chosen(ops []history.Op, findings []checker.Finding, spans []span) []int {
 		for _, id := range f.Ops[:min(len(f.Ops), witnessOpsMax)] {
 			named[id] = true
 		}
+		for _, m := range f.Implied[:min(len(f.Implied), impliedMax)] {
+			for _, id := range m.Ops[:min(len(m.Ops), witnessOpsMax)] {
+				named[id] = true
+			}
+		}
 	}
 	picked := make([]bool, len(ops))
 	left := opsMax

@@ -24,6 +24,16 @@ type findingView struct {
 	Ops       []int64
 	OpsLeft   int
 	Signature string
+	Implied   []impliedView
+}
+
+// impliedView is what follows from a finding: anomalies of one class, the first in words.
+type impliedView struct {
+	Class string
+	Where string
+	Count int
+	Text  string
+	Ops   []int64
 }
 
 // stepView is a protocol step in words.
@@ -38,6 +48,7 @@ const (
 	witnessStepsMax = 60
 	witnessOpsMax   = 20
 	removalsMax     = 20
+	impliedMax      = 20
 )
 
 func findingViews(findings []checker.Finding) (views []findingView, left int) {
@@ -59,6 +70,10 @@ func findingViews(findings []checker.Finding) (views []findingView, left int) {
 			view.Steps = append(view.Steps, viewStep(s))
 		}
 		view.StepsLeft = len(steps) - len(view.Steps)
+		for _, m := range f.Implied[:min(len(f.Implied), impliedMax)] {
+			view.Implied = append(view.Implied, impliedView{Class: clip(string(m.Class), 80), Where: whereWord(history.Partition{}, m.Offset), Count: m.Count,
+				Text: clip(m.Text, textRunesMax), Ops: m.Ops[:min(len(m.Ops), witnessOpsMax)]})
+		}
 		views = append(views, view)
 	}
 	return views, len(findings) - len(views)

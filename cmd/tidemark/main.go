@@ -104,7 +104,7 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	root.AddCommand(runCommand(), replayCommand(), checkCommand(), exportCommand(), huntCommand(), brokerCommand(),
-		planTopic(), optionsTopic())
+		planTopic(), optionsTopic(), anomaliesTopic())
 	root.AddCommand(containerCommands()...)
 	return root
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tidemark/checker"
 	"tidemark/harness"
 )
 
@@ -109,3 +110,41 @@ containers) retry as their users' do, which promises a value at least once: a se
 Their times are shortened as the brokers' are: 2 s for a connection or an answer, half a second between two metadata requests, and a
 record is given up after 30 s.
 `
+
+// anomaliesTopic is the help on what the checker looks for.
+func anomaliesTopic() *cobra.Command {
+	return &cobra.Command{
+		Use:   "anomalies",
+		Short: "What the checker looks for, from cause to consequence, and when it is an error",
+		Long:  anomaliesText(),
+	}
+}
+
+func anomaliesText() string {
+	var out strings.Builder
+	out.WriteString("From cause to consequence: of anomalies that concern one record or one offset the first is told, the others under it as implied.\n" +
+		"What is not an error is allowed, which a run's verdict says with its reason, or information. docs/anomalies.md has the whole table.\n")
+	for _, r := range checker.Rules {
+		out.WriteString("\n" + string(r.Class) + "\n" + folded("    "+r.Means) + folded("    an error: "+r.When()))
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// foldedWidth is how many characters a line of help has.
+const foldedWidth = 130
+
+// folded breaks a text into lines that begin as it does.
+func folded(text string) string {
+	indent := text[:len(text)-len(strings.TrimLeft(text, " "))]
+	line, out := indent, ""
+	for _, word := range strings.Fields(text) {
+		if line != indent && len([]rune(line))+1+len([]rune(word)) > foldedWidth {
+			out, line = out+line+"\n", indent
+		}
+		if line != indent {
+			line += " "
+		}
+		line += word
+	}
+	return out + line + "\n"
+}
