@@ -343,7 +343,7 @@ func (c *partCheck) checkAcks() {
 			continue
 		}
 		here := l.at(op.Offset)
-		whole := op.Offset < 0 && l.ended && len(l.covered) == 1 && l.covered[0].from <= 0 // every offset was looked at
+		whole := op.Offset < 0 && l.whole()
 		if here != nil || op.ReturnIndex < l.read && (whole || op.Offset >= 0 && (l.covers(op.Offset) || c.dense && op.Offset < l.begins)) {
 			a := anomaly{class: LostWrite, part: c.part, offset: op.Offset, value: op.Value, send: i, op: -1, other: valueOf(here)}
 			if op.Offset >= 0 && op.Offset < l.begins {

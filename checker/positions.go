@@ -42,7 +42,7 @@ func (c *partCheck) checkPositions() {
 		}
 		r.start = max(r.start, op.LogStart)
 		switch {
-		case op.Position < r.next && !r.moved && len(op.Records) > 0:
+		case op.Position < r.next && !r.moved && len(op.Records) > 0 && op.Records[0].Offset < r.next:
 			rec := &op.Records[0]
 			c.report(anomaly{class: NonmonotonicPoll, part: c.part, offset: rec.Offset, value: rec.Value, send: c.sends.find(rec.Value), op: i,
 				detail: "its last answer ended at offset " + itoa(int64(r.next))})
