@@ -122,7 +122,7 @@ type consumer struct {
 	broker   int
 	served   bool
 	answer   history.Op
-	out      bool // the next operation is a seek, as the position is out of range
+	out      bool // the position is out of range
 }
 
 const answerRecords = 40
@@ -131,15 +131,15 @@ const answerRecords = 40
 // between; that of a leader that does not know that it was deposed shows its own high watermark, and nobody else's records.
 func (g *Generator) consume(c *consumer) {
 	switch {
-	case c.op == none && c.out:
-		if at := c.part.committed(); at >= c.part.told { // a leader tells its end when it knows that it is (KIP-207)
-			g.seek(c, at)
-		}
 	case c.op == none:
 		if g.chance(g.cfg.Restarts) {
 			g.restart(c)
 		}
 		c.part = g.partitions[g.rng.IntN(len(g.partitions))]
+		if end := c.part.committed(); g.chance(g.cfg.Seeks) && end >= c.part.told && c.position[c.part.name.Index] == end {
+			g.seek(c, end) // a leader tells its end when it knows that it is (KIP-207)
+			return
+		}
 		g.poll(c)
 	case !c.served:
 		g.serve(c)
@@ -151,6 +151,11 @@ func (g *Generator) consume(c *consumer) {
 		}
 		g.sink.Complete(c.op, c.answer)
 		c.op = none
+		if c.out {
+			c.out = false
+			g.restart(c)
+			c.position[c.part.name.Index] = c.part.start
+		}
 	}
 }
 
@@ -162,10 +167,8 @@ func (g *Generator) restart(c *consumer) {
 	}
 }
 
-// seek moves the position to the end that the leader tells, as a client does whose position is out of range.
+// seek moves the position to the end that the leader tells. From there alone nothing is passed over.
 func (g *Generator) seek(c *consumer, to history.Offset) {
-	c.out = false
-	c.position[c.part.name.Index] = to
 	g.invoked++
 	op := history.Op{Process: c.process, Kind: history.Seek, Broker: id(c.part.leader), Epoch: c.part.epoch, Partition: c.part.name, Position: to}
 	done := history.Op{Outcome: history.OK, Broker: op.Broker, Offset: history.UnknownOffset, HW: history.UnknownOffset, LogStart: history.UnknownOffset}

@@ -23,6 +23,7 @@ type Config struct {
 	NoOffset float64 // of acknowledgements: without an offset
 	Lost     float64 // of polls: failed or of unknown outcome
 	Restarts float64 // of polls: the consumer has started again, as another process and from earlier positions
+	Seeks    float64 // of polls of a consumer that has read everything: it moves to the end of the log that ListOffsets tells instead
 	Gaps     float64 // of records: with an offset before them that no record has, as a control record leaves it
 
 	LeaderChanges int  // faults that each take away the leader of a partition at least
@@ -38,7 +39,7 @@ func Random(seed uint64, ops int) Config {
 	share := func(most float64) float64 { return most * float64(rng.IntN(3)) / 2 }
 	return Config{
 		Seed: seed, Ops: ops, Partitions: 1 + rng.IntN(4), Producers: 2 + rng.IntN(6), Consumers: 1 + rng.IntN(4),
-		Unknown: 0.05, Failed: 0.02, NoOffset: share(0.01), Lost: share(0.04), Restarts: share(0.02), Gaps: share(0.02),
+		Unknown: 0.05, Failed: 0.02, NoOffset: share(0.01), Lost: share(0.04), Restarts: share(0.02), Seeks: share(0.1), Gaps: share(0.02),
 		LeaderChanges: 2 + rng.IntN(3), Detail: rng.IntN(2) == 0,
 	}
 }
@@ -47,7 +48,7 @@ func Random(seed uint64, ops int) Config {
 const brokers = 3
 
 // ReadBound is the bound on stale reads of every history's run; a valid history stays well below it.
-const ReadBound = time.Second
+const ReadBound = 500 * time.Millisecond
 
 // topic is the topic of every history.
 const topic = "orders"

@@ -9,7 +9,7 @@ import (
 // answerPlanters change what one client was told.
 var answerPlanters = []Planter{
 	{"corrupted value", "one consumer reads it", nil, func(s *scene) *Planted {
-		return s.misread(func(*history.Op, int32) string { return nobody }, true)
+		return s.misread(func(*history.Op, int32) string { return nobody })
 	}},
 	{"phantom", "it was read before it was sent", nil, func(s *scene) *Planted {
 		var value string
@@ -35,11 +35,11 @@ var answerPlanters = []Planter{
 	}},
 	{"read of a failed write", "one consumer reads it", nil, func(s *scene) *Planted {
 		return s.misread(func(poll *history.Op, p int32) string {
-			if op := s.failed(p, poll.ReturnIndex); op != nil {
+			if op := s.refused(p, poll.ReturnIndex); op != nil {
 				return op.Value
 			}
 			return ""
-		}, false)
+		})
 	}},
 	{"read of uncommitted data", "an unknown write that is not in the log", nil, func(s *scene) *Planted {
 		return s.misread(func(poll *history.Op, p int32) string {
@@ -47,7 +47,7 @@ var answerPlanters = []Planter{
 				return op.Value
 			}
 			return ""
-		}, false)
+		})
 	}},
 	{"consumer goes back", "the answer begins before the offset asked for", nil, func(s *scene) *Planted {
 		op := s.op(s.pick(func(op *history.Op) bool { return load(op) && len(op.Records) > 0 && s.follows(op) == nil }))
@@ -96,7 +96,7 @@ var answerPlanters = []Planter{
 		after.Position = o + 1
 		return s.planted(op.Partition.Index, o, "", after)
 	}},
-	{"stale read", "a leader that was deposed long ago tells an old end", idle, func(s *scene) *Planted {
+	{"stale read", "a leader that was deposed long ago tells an old end", lagging, func(s *scene) *Planted {
 		op := s.op(s.pick(func(op *history.Op) bool {
 			if op.Kind != history.Poll || op.Outcome == history.OK || op.Final || op.Epoch < 1 {
 				return false
@@ -106,7 +106,7 @@ var answerPlanters = []Planter{
 				return false
 			}
 			k, sent := s.sends[s.Logs[p][op.Position].Value]
-			return sent && s.h.Ops[k].Outcome == history.OK && s.h.Ops[k].Return+2*ReadBound < op.Invoke
+			return sent && s.h.Ops[k].Outcome == history.OK && s.h.Ops[k].Return+ReadBound < op.Invoke
 		}))
 		if op == nil {
 			return nil
@@ -114,6 +114,31 @@ var answerPlanters = []Planter{
 		op.Outcome, op.Error = history.OK, ""
 		op.HW, op.LogStart, op.Epoch = op.Position, s.start[op.Partition.Index], op.Epoch-1
 		op.Broker = s.leader(op.Partition.Index, op.Epoch)
+		return s.planted(op.Partition.Index, op.Position, "", op)
+	}},
+	{"seen by some consumers only", "one moves to the end, over what it has not read", adrift, func(s *scene) *Planted {
+		op, _, after := s.failedBetween(func(op, before, after *history.Op) bool {
+			told := s.told(op)
+			n := len(after.Records)
+			return n > 0 && told > before.Records[len(before.Records)-1].Offset+1 && told == after.Records[n-1].Offset+1
+		})
+		if op == nil {
+			return nil
+		}
+		first := after.Records[0]
+		end := after.Records[len(after.Records)-1].Offset + 1
+		s.seek(op, end)
+		after.Position, after.Records = end, nil
+		return s.planted(op.Partition.Index, first.Offset, first.Value, after)
+	}},
+	{"end offset goes back", "a consumer is told its own position", adrift, func(s *scene) *Planted {
+		op, _, _ := s.failedBetween(func(op, _, _ *history.Op) bool {
+			return s.told(op) > op.Position
+		})
+		if op == nil {
+			return nil
+		}
+		s.seek(op, op.Position)
 		return s.planted(op.Partition.Index, op.Position, "", op)
 	}},
 	{"acknowledged without an offset", "one write", exact, func(s *scene) *Planted {
@@ -129,6 +154,12 @@ var answerPlanters = []Planter{
 // idle asks for polls that fail, any of which may be made an answer that tells of no record.
 func idle(cfg *Config) { cfg.Lost = 0.2 }
 
+// adrift asks for a consumer that often fails twice in a row.
+func adrift(cfg *Config) { cfg.Lost, cfg.Partitions = 0.4, 1 }
+
+// lagging asks for consumers that are far behind, besides.
+func lagging(cfg *Config) { cfg.Lost, cfg.Consumers, cfg.Partitions, cfg.Gaps = 0.2, 4, 4, 0 }
+
 // exact asks for acknowledgements that all carry an offset.
 func exact(cfg *Config) { cfg.NoOffset = 0 }
 
@@ -136,21 +167,25 @@ func load(op *history.Op) bool {
 	return op.Kind == history.Poll && op.Outcome == history.OK && !op.Final
 }
 
-// misread has one answer of the load hold another value at one offset, where an acknowledged write belongs if acked is set.
-func (s *scene) misread(value func(poll *history.Op, part int32) string, acked bool) *Planted {
+// misread has one answer of the load hold another value at one offset. The finding is about that value, or about the one that belongs there
+// if nobody sent it.
+func (s *scene) misread(value func(poll *history.Op, part int32) string) *Planted {
 	for range 64 {
 		op := s.poll(1)
 		if op == nil {
 			return nil
 		}
 		r := &op.Records[s.rng.IntN(len(op.Records))]
-		k, sent := s.sends[r.Value]
 		v := value(op, op.Partition.Index)
-		if v == "" || !sent || acked && s.h.Ops[k].Outcome != history.OK {
+		if v == "" {
 			continue
 		}
+		about := v
+		if v == nobody {
+			about = r.Value
+		}
 		r.Value = v
-		return s.planted(op.Partition.Index, r.Offset, v, op)
+		return s.planted(op.Partition.Index, r.Offset, about, op)
 	}
 	return nil
 }
@@ -174,6 +209,58 @@ func (s *scene) follows(op *history.Op) *history.Op {
 		return &s.h.Ops[polls[i-1]]
 	}
 	return nil
+}
+
+// failedBetween picks a poll that failed, as the one before it did, between two answers to its consumer's polls of the partition, the first of
+// which holds something.
+func (s *scene) failedBetween(ok func(op, before, after *history.Op) bool) (op, before, after *history.Op) {
+	op = s.op(s.pick(func(op *history.Op) bool {
+		last := s.last(op)
+		if !failed(op) || last == nil || !failed(last) || last.Partition != op.Partition {
+			return false
+		}
+		polls := s.polls[stream{op.Process, op.Partition.Index}]
+		i := slices.IndexFunc(polls, func(k int) bool { return s.h.Ops[k].ID > op.ID })
+		if i < 1 {
+			return false
+		}
+		before, after = &s.h.Ops[polls[i-1]], &s.h.Ops[polls[i]]
+		return len(before.Records) > 0 && after.Position == op.Position && op.Position > before.Records[len(before.Records)-1].Offset && ok(op, before, after)
+	}))
+	return op, before, after
+}
+
+func failed(op *history.Op) bool {
+	return op.Kind == history.Poll && op.Outcome == history.Fail && !op.Final
+}
+
+// last is what a process did before, nil if it did nothing.
+func (s *scene) last(op *history.Op) *history.Op {
+	for i := op.ID - 1; i >= 0; i-- {
+		if s.h.Ops[i].Process == op.Process {
+			return &s.h.Ops[i]
+		}
+	}
+	return nil
+}
+
+// seek makes a poll that failed a seek to the end that a leader tells, for the position was out of range.
+func (s *scene) seek(op *history.Op, to history.Offset) {
+	s.last(op).Error = "OFFSET_OUT_OF_RANGE"
+	op.Kind, op.Outcome, op.Position, op.Error = history.Seek, history.OK, to, ""
+	op.Offset, op.HW, op.LogStart = history.UnknownOffset, history.UnknownOffset, history.UnknownOffset
+}
+
+// told is the highest high watermark that anybody was told before a consumer may have asked for the log's end, of the epoch or one before it.
+func (s *scene) told(seek *history.Op) history.Offset {
+	asked := s.last(seek).ReturnIndex
+	told := history.Offset(0)
+	for i := range s.h.Ops {
+		if op := &s.h.Ops[i]; load(op) && op.Partition == seek.Partition && op.Epoch <= seek.Epoch && op.ReturnIndex < asked {
+			told = max(told, op.HW)
+		}
+	}
+	return told
 }
 
 // toldIn is the highest high watermark that anybody was told of a leader's epoch.

@@ -18,7 +18,7 @@ var clusterPlanters = []Planter{
 				continue
 			}
 			before := &s.h.States[i-1].Partitions[p]
-			if before.Epoch != now.Epoch || before.Replicas[r].HW < 1 {
+			if before.Epoch != now.Epoch || before.Replicas[r].HW < 1 || s.struck(s.h.States[i-1].Index, s.h.States[i].Index) {
 				continue
 			}
 			hw := history.Offset(s.rng.Int64N(int64(before.Replicas[r].HW)))
@@ -69,7 +69,7 @@ var clusterPlanters = []Planter{
 		r.Epoch++
 		return s.planted(d.Partition.Index, r.Offset, "")
 	}},
-	{"trimmed", "retention removed the first records", func(cfg *Config) { cfg.Trims = 0 }, func(s *scene) *Planted {
+	{"trimmed", "retention removed the first records", func(cfg *Config) { cfg.Trims, cfg.NoOffset = 0, 0 }, func(s *scene) *Planted {
 		op := s.ack(func(op *history.Op) bool { return op.Offset+2 < s.end(op.Partition.Index) })
 		if op == nil {
 			return nil
@@ -107,6 +107,11 @@ func (s *scene) toldBefore(op *history.Op) history.Offset {
 		}
 	}
 	return told
+}
+
+// struck reports whether a fault did anything between two moments.
+func (s *scene) struck(from, to int64) bool {
+	return slices.ContainsFunc(s.h.Faults, func(e history.FaultEvent) bool { return from < e.Index && e.Index < to })
 }
 
 func (s *scene) failMark(name string) *Planted {

@@ -113,21 +113,21 @@ var logPlanters = []Planter{
 			return nil
 		}
 		s.replace(place{op.Partition.Index, op.Offset}, nobody, s.rng.IntN(2) == 0)
-		return s.planted(op.Partition.Index, op.Offset, nobody)
+		return s.planted(op.Partition.Index, op.Offset, op.Value, op)
 	}},
-	{"corrupted value", "one replica holds it", nil, func(s *scene) *Planted {
+	{"two values at one offset", "one replica holds what nobody sent", nil, func(s *scene) *Planted {
 		d := s.dump(1)
 		if d == nil {
 			return nil
 		}
 		r := &d.Records[s.rng.IntN(len(d.Records))]
 		r.Value = nobody
-		return s.planted(d.Partition.Index, r.Offset, nobody)
+		return s.planted(d.Partition.Index, r.Offset, "")
 	}},
 	{"read of a failed write", "it stands in place of an unknown write", nil, func(s *scene) *Planted {
 		var failed *history.Op
 		spare, at := s.spare(func(_ *history.Op, at place) bool {
-			failed = s.failed(at.part, min(s.after[at.part][at.offset], s.shown[at.part][at.offset]))
+			failed = s.refused(at.part, min(s.after[at.part][at.offset], s.shown[at.part][at.offset]))
 			return failed != nil
 		})
 		if spare == nil {
@@ -137,7 +137,7 @@ var logPlanters = []Planter{
 		return s.planted(at.part, at.offset, failed.Value, failed)
 	}},
 	{"read of a failed write", "it stands at the end", nil, func(s *scene) *Planted {
-		op := s.failed(int32(s.rng.IntN(len(s.Logs))), never)
+		op := s.refused(int32(s.rng.IntN(len(s.Logs))), never)
 		if op == nil {
 			return nil
 		}
@@ -189,8 +189,8 @@ var logPlanters = []Planter{
 	}},
 }
 
-// failed picks a definitely failed write that was sent to a partition before an index.
-func (s *scene) failed(part int32, before int64) *history.Op {
+// refused picks a definitely failed write that was sent to a partition before an index.
+func (s *scene) refused(part int32, before int64) *history.Op {
 	return s.op(s.pick(func(op *history.Op) bool {
 		return op.Kind == history.Send && op.Outcome == history.Fail && op.Partition.Index == part && op.InvokeIndex < before
 	}))
@@ -214,7 +214,7 @@ func (s *scene) swap(same bool) *Planted {
 		}
 		second = &s.h.Ops[k]
 		return acked(second) && second.Offset == o+1 && second.InvokeIndex > op.ReturnIndex && s.shown[p][o] > second.InvokeIndex &&
-			same == (s.client(op.Process) == s.client(second.Process))
+			(same && op.Process == second.Process || !same && s.client(op.Process) != s.client(second.Process))
 	})
 	if first == nil {
 		return nil

@@ -172,11 +172,17 @@ func (s *scene) absent(part int32, before int64) *history.Op {
 	return nil
 }
 
-// successor is the poll of the same consumer and partition that came next, nil if there is none. Between them there is no seek.
+// successor is the answer that the same consumer got next of the partition, going on where the last one ended; nil if there is none, or if
+// the consumer moved itself between the two.
 func (s *scene) successor(op *history.Op) *history.Op {
 	polls := s.polls[stream{op.Process, op.Partition.Index}]
 	if i := slices.IndexFunc(polls, func(k int) bool { return s.h.Ops[k].ID == op.ID }); i >= 0 && i+1 < len(polls) {
 		after := &s.h.Ops[polls[i+1]]
+		for k := op.ID; k < after.ID; k++ {
+			if seek := &s.h.Ops[k]; seek.Kind == history.Seek && seek.Process == op.Process && seek.Partition == op.Partition {
+				return nil
+			}
+		}
 		if n := len(op.Records); n > 0 && after.Position == op.Records[n-1].Offset+1 {
 			return after
 		}

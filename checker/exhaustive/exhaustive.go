@@ -1,0 +1,199 @@
+// Package exhaustive judges tiny histories from the definitions alone, as dumbly as can be, to compare the checker with: Possible plays a
+// history forward against every log that there might have been, and Anomalies tries each definition on everything that it could be about. It
+// shares nothing with the checker, and takes time that doubles with each operation.
+//
+// It judges what a cluster promises that keeps acknowledged writes and committed reads, whose producers send each value once and whose brokers
+// remove nothing, after it has settled: the final reads of a partition begin at offset 0 and reach its end, and nothing is written after them.
+package exhaustive
+
+import (
+	"slices"
+
+	"tidemark/history"
+)
+
+// Possible reports whether there is a log of every partition that explains the history: each value in it was sent once and was not
+// reported as failed; a write took effect at one moment, after it was sent and, if it was acknowledged, before that, where the acknowledgement
+// says; an answer shows what is in the log when it arrives, all of it from the offset asked for to the last record that it holds; a consumer
+// goes on where its last answer ended; final reads and replicas hold the whole log.
+func Possible(h *history.History) bool {
+	for _, p := range partitions(h) {
+		if !possible(h, p) {
+			return false
+		}
+	}
+	return true
+}
+
+// partitions lists the partitions of a history, in order.
+func partitions(h *history.History) []history.Partition {
+	var out []history.Partition
+	for i := range h.Ops {
+		out = append(out, h.Ops[i].Partition)
+	}
+	for i := range h.Dumps {
+		out = append(out, h.Dumps[i].Partition)
+	}
+	slices.SortFunc(out, history.Partition.Compare)
+	return slices.Compact(out)
+}
+
+// moment is the invocation or the return of an operation.
+type moment struct {
+	index int64
+	op    *history.Op
+	done  bool
+}
+
+// play is one partition's history on its way forward.
+type play struct {
+	moments []moment
+	ops     []*history.Op // the partition's
+	dumps   []*history.Dump
+	log     []string // by offset; "" is an offset without a record
+	most    int      // offsets that any log may have
+}
+
+func possible(h *history.History, p history.Partition) bool {
+	g := &play{}
+	for i := range h.Ops {
+		op := &h.Ops[i]
+		if op.Partition != p {
+			continue
+		}
+		g.ops = append(g.ops, op)
+		g.moments = append(g.moments, moment{op.InvokeIndex, op, false})
+		if op.Outcome != history.Pending {
+			g.moments = append(g.moments, moment{op.ReturnIndex, op, true})
+		}
+		g.most = max(g.most, int(op.Offset)+1)
+		for _, r := range op.Records {
+			g.most = max(g.most, int(r.Offset)+1)
+		}
+	}
+	for i := range h.Dumps {
+		if d := &h.Dumps[i]; d.Partition == p && d.Err == "" {
+			g.dumps = append(g.dumps, d)
+			for _, r := range d.Records {
+				g.most = max(g.most, int(r.Offset)+1)
+			}
+		}
+	}
+	slices.SortFunc(g.moments, func(a, b moment) int { return int(a.index - b.index) })
+	return g.from(0)
+}
+
+// from tries every way to go on from a moment: something is appended before it, or it happens now.
+func (g *play) from(n int) bool {
+	if n == len(g.moments) {
+		return g.ends()
+	}
+	if len(g.log) < g.most {
+		for _, value := range g.appendable(n) {
+			g.log = append(g.log, value)
+			if g.from(n) {
+				return true
+			}
+			g.log = g.log[:len(g.log)-1]
+		}
+	}
+	return g.happens(g.moments[n]) && g.from(n+1)
+}
+
+// appendable lists what may be appended before a moment: values under way that are not in the log, and nothing, as a gap.
+func (g *play) appendable(n int) []string {
+	out := []string{""}
+	for _, m := range g.moments[:n] {
+		if m.op.Kind == history.Send && !m.done && m.op.Outcome != history.Fail && !slices.Contains(g.log, m.op.Value) {
+			out = append(out, m.op.Value)
+		}
+	}
+	return out
+}
+
+// happens reports whether a moment agrees with the log as it is.
+func (g *play) happens(m moment) bool {
+	op := m.op
+	if !m.done || op.Outcome != history.OK {
+		return true
+	}
+	switch op.Kind {
+	case history.Send:
+		at := slices.Index(g.log, op.Value)
+		return at >= 0 && (op.Offset < 0 || int(op.Offset) == at)
+	case history.Poll:
+		if before := previous(g.ops, op); before != nil && len(op.Records) > 0 && op.Records[0].Offset < answerEnd(before) {
+			return false
+		}
+		return g.shows(op.Records, op.Position)
+	}
+	return true
+}
+
+// shows reports whether the log holds records, and no others between an offset and the last of them.
+func (g *play) shows(records []history.Record, from history.Offset) bool {
+	for _, r := range records {
+		if r.Offset < from || int(r.Offset) >= len(g.log) || r.Value == "" || g.log[r.Offset] != r.Value {
+			return false
+		}
+		for ; from < r.Offset; from++ {
+			if g.log[from] != "" {
+				return false
+			}
+		}
+		from = r.Offset + 1
+	}
+	return true
+}
+
+// ends reports whether the log is what the final reads and the replicas hold.
+func (g *play) ends() bool {
+	var whole []history.Record
+	for o, value := range g.log {
+		if value != "" {
+			whole = append(whole, history.Record{Offset: history.Offset(o), Value: value})
+		}
+	}
+	for _, op := range g.ops {
+		if op.Final && op.Outcome == history.OK && !slices.Equal(op.Records, whole) {
+			return false
+		}
+		if before := previous(g.ops, op); before != nil && op.Kind == history.Poll && op.Outcome == history.OK {
+			for _, r := range whole {
+				if answerEnd(before) <= r.Offset && r.Offset < op.Position {
+					return false
+				}
+			}
+		}
+	}
+	for _, d := range g.dumps {
+		held := make([]history.Record, 0, len(d.Records))
+		for _, r := range d.Records {
+			held = append(held, history.Record{Offset: r.Offset, Value: r.Value})
+		}
+		if !slices.Equal(held, whole) {
+			return false
+		}
+	}
+	return true
+}
+
+// previous is the answer that a consumer got last before it sent a poll, nil if there is none.
+func previous(ops []*history.Op, poll *history.Op) *history.Op {
+	var last *history.Op
+	for _, op := range ops {
+		if op.Kind == history.Poll && op.Outcome == history.OK && !op.Final && !poll.Final && op.Process == poll.Process && op.InvokeIndex < poll.InvokeIndex &&
+			(last == nil || op.InvokeIndex > last.InvokeIndex) {
+			last = op
+		}
+	}
+	return last
+}
+
+// answerEnd is the offset at which a consumer goes on after an answer.
+func answerEnd(op *history.Op) history.Offset {
+	if n := len(op.Records); n > 0 {
+		return op.Records[n-1].Offset + 1
+	}
+	return op.Position
+}
