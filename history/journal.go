@@ -35,7 +35,12 @@ const (
 	frameBytes      = 1 << 20  // of lines; a frame is written when they are reached
 	lineBytesMax    = 64 << 20 // of one entry
 	frameBytesMax   = lineBytesMax + frameBytes
-	journalBytesMax = 4 << 30 // of lines in all: a guard against a small file that decompresses without end
+	journalBytesMax = 4 << 30 // of lines in all: some 15 million operations
+
+	// A small file must not decompress without end: its lines may be so many times as long as its frames, beyond a first allowance. A recorder's
+	// frames of an operation or two shrink by less than three times, the full ones of a whole history by ten to twenty.
+	expansionMax     = 200
+	expansionFreeMax = 16 << 20
 )
 
 // JournalWriter appends entries to a journal file: NDJSON in zstd frames. A frame is flushed (handed to the kernel, no fsync) after

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 )
 
 // ReadJournal reads a journal. A cut or corrupt tail is no error: truncated says what was left out ("" if nothing), and the
 // history holds everything up to the last whole frame. Anything else that is wrong is an error with the line's number.
 func ReadJournal(r io.Reader) (h *History, truncated string, err error) {
-	j := &journalReader{h: &History{}, busy: make(map[int32]int64)}
-	j.known = make(map[string]string)
+	j := newJournalReader()
 	truncated, err = j.read(r, frameBytesMax, journalBytesMax)
 	if err != nil {
 		return nil, "", fmt.Errorf("reading a journal: %w", err)
@@ -28,10 +28,48 @@ func ReadJournalFile(path string) (h *History, truncated string, err error) {
 		return nil, "", fmt.Errorf("reading a journal: %w", err)
 	}
 	defer f.Close()
-	if h, truncated, err = ReadJournal(f); err != nil {
+	ops, steps, err := countEntries(f)
+	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", path, err)
 	}
-	return h, truncated, nil
+	j := newJournalReader()
+	j.h.Ops, j.h.Steps = slices.Grow(j.h.Ops, ops), slices.Grow(j.h.Steps, steps)
+	if truncated, err = j.read(f, frameBytesMax, journalBytesMax); err != nil {
+		return nil, "", fmt.Errorf("%s: reading a journal: %w", path, err)
+	}
+	return j.h, truncated, nil
+}
+
+// countFrom is from what size on a file's entries are counted before they are read. A list that grows is copied and, for a while, there twice;
+// for a history that fills the memory that is too much, and to decompress it once more is cheap.
+const countFrom = 1 << 20
+
+// entryBytesMin is the least that an operation's or a step's line takes.
+const entryBytesMin = 32
+
+// countEntries counts the operations and steps of a large journal, about, and goes back to its beginning. It judges nothing.
+func countEntries(f *os.File) (ops, steps int, err error) {
+	if s, err := f.Stat(); err != nil || !s.Mode().IsRegular() || s.Size() < countFrom {
+		return 0, 0, err
+	}
+	frames, err := newFrameReader(f, frameBytesMax)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer frames.close()
+	total := int64(0)
+	for total <= min(journalBytesMax, expansionFreeMax+expansionMax*frames.at) {
+		lines, err := frames.next()
+		if err != nil {
+			break
+		}
+		total += int64(len(lines))
+		ops += bytes.Count(lines, []byte("\n{\"t\":\"invoke\"")) + 1
+		steps += bytes.Count(lines, []byte("\n{\"t\":\"step\""))
+	}
+	_, err = f.Seek(0, io.SeekStart)
+	most := int(total / entryBytesMin) // whatever the lines claim to be
+	return min(ops, most), min(steps, most), err
 }
 
 // journalReader builds a history line by line and checks that each line can follow those before it.
@@ -44,6 +82,12 @@ type journalReader struct {
 	last time.Duration   // time of the last entry
 	busy map[int32]int64 // operation under way, by process
 	many int             // partitions, replicas and brokers that the line under way has listed
+}
+
+func newJournalReader() *journalReader {
+	j := &journalReader{h: &History{}, busy: make(map[int32]int64)}
+	j.known = make(map[string]string)
+	return j
 }
 
 // read reads frames of at most frameMax bytes, together at most max.
@@ -68,6 +112,9 @@ func (j *journalReader) read(r io.Reader, frameMax int, max int64) (truncated st
 		}
 		if total += int64(len(lines)); total > max {
 			return "", fmt.Errorf("line %d: more than %d bytes in all", j.line+1, max)
+		}
+		if total > expansionFreeMax+expansionMax*frames.at {
+			return "", fmt.Errorf("line %d: %d bytes of file hold more than %d bytes of lines, expected at most %d times as many", j.line+1, frames.at, total, expansionMax)
 		}
 		if err := j.readLines(lines); err != nil {
 			return "", err
