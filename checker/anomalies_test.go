@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,19 +18,43 @@ import (
 func TestAnomalies(t *testing.T) {
 	datadriven.Walk(t, "testdata/anomalies", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			run, err := storyRun(d)
-			if err != nil {
-				d.Fatalf(t, "%v", err)
-			}
-			s := newStory(run)
-			for line := range strings.SplitSeq(strings.TrimSpace(d.Input), "\n") {
-				if err := s.tell(strings.TrimSpace(line)); err != nil {
-					d.Fatalf(t, "%s: %v", line, err)
-				}
-			}
-			return findingsText(Check(run, s.h, nil, Options{PorcupineSteps: 100_000}))
+			run, h := toldStory(t, d)
+			return findingsText(Check(run, h, nil, Options{PorcupineSteps: 100_000}))
 		})
 	})
+}
+
+// TestUnknownOutcomes tells, in testdata/outcomes, what evidence says of sends whose outcome nobody learned, and that the raw outcome stays.
+func TestUnknownOutcomes(t *testing.T) {
+	datadriven.Walk(t, "testdata/outcomes", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			run, h := toldStory(t, d)
+			before := slices.Clone(h.Ops)
+			var out strings.Builder
+			for _, r := range Resolve(run, h) {
+				fmt.Fprintf(&out, "%s: %s\n", h.Ops[r.Op].Value, r)
+				if op := h.Ops[r.Op]; r.Raw != op.Outcome || op.Outcome != before[r.Op].Outcome {
+					t.Errorf("%s: the raw outcome was %d, is %d and is told as %d", op.Value, before[r.Op].Outcome, op.Outcome, r.Raw)
+				}
+			}
+			return out.String()
+		})
+	})
+}
+
+// toldStory is the history that a test's input tells.
+func toldStory(t *testing.T, d *datadriven.TestData) (history.Run, *history.History) {
+	run, err := storyRun(d)
+	if err != nil {
+		d.Fatalf(t, "%v", err)
+	}
+	s := newStory(run)
+	for line := range strings.SplitSeq(strings.TrimSpace(d.Input), "\n") {
+		if err := s.tell(strings.TrimSpace(line)); err != nil {
+			d.Fatalf(t, "%s: %v", line, err)
+		}
+	}
+	return run, s.h
 }
 
 // storyRun is the run that a story happens in: three replicas, acks=all and min.insync.replicas 2, unless the command's arguments say otherwise.

@@ -2,7 +2,10 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"path/filepath"
+	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -14,19 +17,20 @@ import (
 )
 
 func checkCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, outcomes bool
 	var contract string
 	c := &cobra.Command{
 		Use:   "check DIR|FILE.edn",
 		Short: "Judge a stored run again, or a history of Jepsen's",
 		Long: "Reads the history of a run directory, checks it with this build's checker, and writes results.json and report.html anew.\n" +
+			"Where the verdict differs from the stored one, both are shown, with the versions of the checkers that gave them.\n" +
 			"With --as the history is judged under another contract, and nothing is written.\n" +
 			"A file is read as a history in the format of Jepsen's Kafka workload (EDN) and judged as Jepsen's checker assumes, under acks=all with\n" +
 			"clean elections; nothing is written.",
 		Args: exactly("DIR or FILE.edn"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if isFile(args[0]) {
-				return checkJepsen(c, args[0], contract, asJSON)
+				return checkJepsen(c, args[0], contract, asJSON, outcomes)
 			}
 			d, run, err := results.Open(args[0])
 			if err != nil {
@@ -56,18 +60,21 @@ func checkCommand() *cobra.Command {
 				}
 				fmt.Fprintf(c.ErrOrStderr(), "rewrote %s and %s\n", filepath.Join(d.Path, "results.json"), d.ReportPath())
 			}
+			if stored == nil && contract == "" {
+				fmt.Fprint(c.ErrOrStderr(), checker.Differences(before.Verdict, res.Verdict))
+			}
 			if asJSON {
 				return printJSON(c.OutOrStdout(), res.Verdict, exitOf(res.Verdict.Status))
 			}
 			fmt.Fprint(c.OutOrStdout(), harness.Account(res))
-			if stored == nil && before.Verdict.Status != res.Verdict.Status {
-				fmt.Fprintf(c.OutOrStdout(), "the stored verdict was %s, by checker %s; this is checker %s\n",
-					before.Verdict.Status, before.Verdict.Checker, res.Verdict.Checker)
+			if outcomes {
+				printOutcomes(c.OutOrStdout(), run, res.History)
 			}
 			return ended(exitOf(res.Verdict.Status))
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the verdict as JSON")
+	c.Flags().BoolVar(&outcomes, "outcomes", false, "tell of each send of unknown outcome what became of it, by which evidence")
 	c.Flags().StringVar(&contract, "as", "", "judge under another contract: acks=all, acks=1 or acks=0")
 	return c
 }
@@ -76,7 +83,7 @@ func checkCommand() *cobra.Command {
 const jepsenSteps = 5_000_000
 
 // checkJepsen judges a history in the format of Jepsen's Kafka workload.
-func checkJepsen(c *cobra.Command, path, contract string, asJSON bool) error {
+func checkJepsen(c *cobra.Command, path, contract string, asJSON, outcomes bool) error {
 	run, h, err := readJepsen(c.ErrOrStderr(), path, contract)
 	if err != nil {
 		return usage(err)
@@ -89,7 +96,33 @@ func checkJepsen(c *cobra.Command, path, contract string, asJSON bool) error {
 		return printJSON(c.OutOrStdout(), v, exitOf(v.Status))
 	}
 	fmt.Fprint(c.OutOrStdout(), harness.Summary(v))
+	if outcomes {
+		printOutcomes(c.OutOrStdout(), run, h)
+	}
 	return ended(exitOf(v.Status))
+}
+
+// printOutcomes tells of each send of unknown outcome what evidence says.
+func printOutcomes(w io.Writer, run history.Run, h *history.History) {
+	fmt.Fprintln(w, "sends of unknown outcome, by the evidence:")
+	for _, r := range checker.Resolve(run, h) {
+		op := &h.Ops[r.Op]
+		raw := "no answer"
+		if op.Error != "" {
+			raw = op.Error
+		}
+		fmt.Fprintf(w, "  operation %d, %s to %s (%s): %s\n", r.Op, clean(op.Value), op.Partition, clean(raw), r)
+	}
+}
+
+// clean keeps what a history holds from steering the terminal.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
 }
 
 // asAnother is the run as if its producers had waited for other acknowledgements.
