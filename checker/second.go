@@ -34,64 +34,6 @@ const secondWhere = 32
 // secondTime bounds porcupine's time on one window. Its steps run out long before, but for what nobody thought of.
 const secondTime = time.Minute
 
-// Sight says how far the second judge sees the anomalies of a class.
-type Sight string
-
-// The degrees of sight.
-const (
-	Sees   Sight = "sees"
-	InPart Sight = "in part"
-	Blind  Sight = "not"
-)
-
-// Reach says what the second judge makes of a class where it is asked, which is where what consumers read stays: under acks=all with all that
-// Durable needs (durable), and under acks that let acknowledged writes go (reads stay).
-type Reach struct {
-	Class     Class
-	Durable   Sight
-	ReadsStay Sight
-	How       string
-}
-
-// Reaches holds every class. What it does not see it must not object to, and what it sees it must.
-var Reaches = []Reach{
-	{Corrupted, InPart, InPart, "An answer shows a value that no append put there. What replicas hold it does not see."},
-	{Phantom, Sees, Sees, "An answer shows a value that no append put there, or not yet."},
-	{AbortedRead, Sees, Sees, "A failed write is no append, so no log has what the answer shows."},
-	{Duplicate, Sees, Sees, "A value that was sent once is appended once; the copies of a retry are appends of their own."},
-	{TwoValues, InPart, InPart, "Two appends, or an append and an answer, at one offset. What replicas hold it does not see."},
-	{AckOffsetMismatch, Sees, Sees, "The append is at the offset of its acknowledgement, and the answer shows it elsewhere."},
-	{LostWrite, InPart, Blind, "A final read went past its offset, or ended below it. What only replicas tell it does not see, nor the loss of a write whose offset nobody told."},
-	{UncommittedRead, Sees, Sees, "What an answer showed was appended, and a final read leaves it out."},
-	{RealtimeOrder, Sees, Sees, "Appends are made in order of offset, each within its time."},
-	{NonmonotonicSend, Sees, Sees, "The same, by one producer."},
-	{NonmonotonicPoll, InPart, InPart, "Inside one answer. What a consumer did before it does not see."},
-	{PollSkip, InPart, InPart, "Inside one answer, where brokers remove nothing. What a consumer did before it does not see."},
-	{SeenBySome, Blind, Blind, "Each answer alone is right."},
-	{ListOffsetsBack, Blind, Blind, "An older state of the log may be told."},
-	{HWBack, Blind, Blind, "It sees no brokers."},
-	{StaleRead, Blind, Blind, "An older state of the log may be read."},
-	{AckWithoutOffset, Blind, Blind, "It is no anomaly of the log."},
-	{Trimmed, Blind, Blind, "An answer says nothing of what is below the log start, where brokers remove old records."},
-	{Unseen, Blind, Blind, "It is no anomaly of the log."},
-	{NotSettled, Blind, Blind, "It sees no brokers."},
-	{ReplicasDiffer, Blind, Blind, "It sees no brokers."},
-	{InvariantBroken, Blind, Blind, "It sees no brokers."},
-	{Nonlinearizable, Sees, Sees, "It alone objects."},
-}
-
-// Sees is how far the second judge sees a class under the contract; Blind where it is not asked.
-func (c Contract) Sees(class Class) Sight {
-	i := slices.IndexFunc(Reaches, func(r Reach) bool { return r.Class == class })
-	switch {
-	case i < 0 || !c.CommittedReads:
-		return Blind
-	case c.Durable:
-		return Reaches[i].Durable
-	}
-	return Reaches[i].ReadsStay
-}
-
 // askSecond asks the second judge about a history. It is told what the contract promises, and nothing that the log checker found.
 func askSecond(p *premises, steps int) Second {
 	if steps <= 0 || !p.contract.CommittedReads {
@@ -115,14 +57,23 @@ func (p *premises) question() linear.Question {
 	return linear.Question{Durable: p.contract.Durable, Dense: p.dense, Repeats: p.repeatable()}
 }
 
-// Draw writes porcupine's picture of the first window that the second judge objects to, with the faults and the changes of leader in it: one
-// HTML page. It is an error if there is none, or if it is too large to draw.
-func Draw(w io.Writer, run history.Run, h *history.History, steps int) error {
-	c := newLogCheck(run, h, ContractOf(run))
-	if !c.contract.CommittedReads {
-		return fmt.Errorf("the second judge is not asked where what was read may be taken back")
+// Picture is the window that Draw draws: the first that the second judge objects to, false if there is none or it is too large.
+func (v Verdict) Picture() (linear.Stretch, bool) {
+	if v.Porcupine.Outcome != Objects || len(v.Porcupine.Where) == 0 {
+		return linear.Stretch{}, false
 	}
-	return linear.Draw(w, h, c.question(), linear.Budget{Steps: int64(steps), Window: secondTime})
+	s := v.Porcupine.Where[0]
+	return s, s.Drawable()
+}
+
+// Draw writes porcupine's picture of the window that Verdict.Picture tells, with the faults and the changes of leader in it, as one HTML page of
+// a few megabytes at most. The verdict must be this build's on the history.
+func Draw(w io.Writer, run history.Run, h *history.History, v Verdict) error {
+	at, ok := v.Picture()
+	if !ok {
+		return fmt.Errorf("the second judge %s: there is nothing to draw, or too much", v.Porcupine.Outcome)
+	}
+	return linear.Draw(w, h, newLogCheck(run, h, ContractOf(run)).question(), at)
 }
 
 // secondFindings are the objections on partitions where the log checker found nothing that explains them.

@@ -2,8 +2,10 @@ package checker
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
+	"tidemark/checker/linear"
 	"tidemark/history"
 )
 
@@ -52,5 +54,36 @@ func TestJudgesAgreeOnPlantedAnomalies(t *testing.T) {
 		if planted < 5 {
 			t.Errorf("%s (%s): planted %d times", pl.class, pl.name, planted)
 		}
+	}
+}
+
+// TestSecondJudgeAlone checks that an objection where the log checker is silent makes a run invalid, and that a spent budget is never a pass.
+func TestSecondJudgeAlone(t *testing.T) {
+	p := history.Partition{Topic: "orders"}
+	v := Verdict{Contract: ContractOf(testRun(1)), Porcupine: Second{Outcome: Objects, Where: []linear.Stretch{{Partition: p, Ops: []int64{1, 2}}}}}
+	if f := v.secondFindings(); len(f) != 1 || f[0].Class != Nonlinearizable || f[0].Severity != Violation {
+		t.Errorf("an objection alone: %+v", f)
+	}
+	v.Findings = []Finding{{Class: NotSettled, Severity: Violation, Partition: p}, {Class: LostWrite, Severity: Allowed, Partition: p}}
+	if f := v.secondFindings(); len(f) != 1 {
+		t.Errorf("an objection that nothing explains: %+v", f)
+	}
+	v.Findings = append(v.Findings, Finding{Class: LostWrite, Severity: Violation, Partition: p})
+	if f := v.secondFindings(); len(f) != 0 {
+		t.Errorf("an objection to a loss: %+v", f)
+	}
+	g := newGenerator(3, 600)
+	h := g.generate()
+	if v := Check(testRun(g.partitions), h, nil, Options{PorcupineSteps: 20}); v.Status != Unknown || v.Porcupine.Outcome != OutOfBudget || v.Porcupine.Unknown == 0 ||
+		!strings.Contains(v.Reason, "the first on orders/") {
+		t.Errorf("%s (%s), %+v", v.Status, v.Reason, v.Porcupine)
+	}
+	if v := Check(testRun(g.partitions), h, nil, Options{PorcupineSteps: 1_000_000}); v.Status != Valid || v.Porcupine.Outcome != Agrees {
+		t.Errorf("%s (%s), %+v", v.Status, v.Reason, v.Porcupine)
+	}
+	run := testRun(g.partitions)
+	run.Unclean = true
+	if v := Check(run, h, nil, Options{PorcupineSteps: 1_000_000}); v.Porcupine.Outcome != NotAsked {
+		t.Errorf("asked about a contract that lets go what was read: %+v", v.Porcupine)
 	}
 }

@@ -3,8 +3,11 @@ package results
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 
 	"tidemark/checker"
 	"tidemark/history"
@@ -48,7 +51,7 @@ type storedOutcome struct {
 	Verdict   checker.Verdict `json:"verdict"`
 }
 
-// Finish writes results.json and report.html, also over those of an earlier check.
+// Finish writes results.json and report.html, and porcupine.html if porcupine objects, also over those of an earlier check.
 func (d Dir) Finish(o Outcome, h *history.History) error {
 	text, err := json.MarshalIndent(storedOutcome{
 		Format: outcomeFormat, Seed: o.Run.Seed, Hash: o.Hash, Replay: o.Replay, Wall: o.Wall, Truncated: o.Truncated, Verdict: o.Verdict,
@@ -63,6 +66,9 @@ func (d Dir) Finish(o Outcome, h *history.History) error {
 	if err := d.write(outcomeFile, append(text, '\n')); err != nil {
 		return err
 	}
+	if err := d.draw(o, h); err != nil {
+		return err
+	}
 	return d.writeTo(reportFile, func(w io.Writer) error {
 		buffered := bufio.NewWriter(w)
 		if err := WriteReport(buffered, o, h); err != nil {
@@ -70,6 +76,17 @@ func (d Dir) Finish(o Outcome, h *history.History) error {
 		}
 		return buffered.Flush()
 	})
+}
+
+// draw writes the second judge's picture if it has one, and removes an earlier check's if not.
+func (d Dir) draw(o Outcome, h *history.History) error {
+	if _, ok := o.Verdict.Picture(); ok {
+		return d.writeTo(pictureFile, func(w io.Writer) error { return checker.Draw(w, o.Run, h, o.Verdict) })
+	}
+	if err := os.Remove(d.file(pictureFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove an earlier check's picture: %w", err)
+	}
+	return nil
 }
 
 // Outcome reads results.json back, and the run from run.json. Anything but what Finish wrote is an error that names the

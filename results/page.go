@@ -19,6 +19,7 @@ type page struct {
 	Status, Headline        string
 	Reason, Truncated       string
 	SecondJudge             string
+	Picture                 string // file of the second judge's picture, "" if there is none
 	LoadBegan               string // "" if the history does not tell
 	Replay                  string
 	Glance                  []fact
@@ -105,6 +106,7 @@ func newPage(o Outcome, h *history.History) page {
 		Reason:      clip(v.Reason, textRunesMax),
 		Truncated:   clip(o.Truncated, textRunesMax),
 		SecondJudge: clip(v.SecondJudge(), textRunesMax),
+		Picture:     pictureOf(v),
 		LoadBegan:   loadBegan(h.Marks),
 		Replay:      o.Replay,
 		Glance:      glance(o, h),
@@ -266,6 +268,14 @@ func statFacts(v checker.Verdict) []fact {
 		second = fmt.Sprintf("%s (%d windows, %d undecided, budget %s)", second, v.Porcupine.Windows, v.Porcupine.Unknown, v.Porcupine.Budget)
 	}
 	return append(facts, fact{"Second judge (porcupine)", clip(second, 200)})
+}
+
+// pictureOf names the file of the second judge's picture, "" if there is none.
+func pictureOf(v checker.Verdict) string {
+	if _, ok := v.Picture(); !ok {
+		return ""
+	}
+	return pictureFile
 }
 
 // errorCounts groups what did not succeed by error, unknown outcomes first, the most frequent first.

@@ -8,6 +8,7 @@
 //	broker-N.log          what broker N logged
 //	results.json          verdict, witness and hashes, see Outcome
 //	report.html           the same to read: one file, offline
+//	porcupine.html        only if the second judge objects: its own picture of the first window without an order
 package results
 
 import (
@@ -31,6 +32,7 @@ const (
 	historyFile = "history.ndjson.zst"
 	outcomeFile = "results.json"
 	reportFile  = "report.html"
+	pictureFile = "porcupine.html"
 )
 
 // runFormat is the version of run.json that this package reads and writes.

@@ -16,41 +16,36 @@ const (
 	drawnNotes = 100
 )
 
-// Draw writes porcupine's own picture of the first window that it objects to, one HTML page that needs nothing else: the operations as bars,
-// a row for each client, the orders that it came furthest with, and what was going on: faults, and changes of the partition's leader. Time is
-// warped to ranks: entries of the journal are at equal distances.
-//
-// It is an error if porcupine objects to nothing within the budget, or if the window has more than a few hundred operations.
-func Draw(w io.Writer, h *history.History, q Question, b Budget) error {
+// Drawable reports whether a window is small enough for a picture.
+func (s Stretch) Drawable() bool { return s.Count <= drawnOps }
+
+// Draw writes porcupine's own picture of a window that it objects to, one HTML page that needs nothing else: the operations as bars, a row for
+// each client, the orders that it came furthest with, and what was going on: faults, and changes of the partition's leader. Time is warped to
+// ranks: what came one after the other is at equal distances. The question must be the one that Judge was asked.
+func Draw(w io.Writer, h *history.History, q Question, at Stretch) error {
+	if !at.Drawable() {
+		return fmt.Errorf("the window of %v from index %d on has %d operations, expected at most %d in a picture", at.Partition, at.From, at.Count, drawnOps)
+	}
 	for _, p := range gather(h, q) {
+		if p.name != at.Partition {
+			continue
+		}
 		var base []*appended
-		for _, window := range p.windows() {
-			if b.Steps <= 0 {
-				return fmt.Errorf("nothing to draw: the budget ran out before a window that porcupine objects to")
-			}
-			m := newModel(base, window, b)
-			verdict := porcupine.CheckOperationsTimeout(m.porcupine(), window.operations(false), b.Window)
-			b.Steps = m.left.Load()
-			if verdict == porcupine.Illegal && b.Steps > 0 {
+		for _, window := range p.windows(usual) { // those before were judged and have an order
+			if window.from == at.From && window.size() == at.Count {
 				return window.draw(w, h, p.name, base)
-			}
-			if verdict != porcupine.Ok {
-				break
 			}
 			base = append(base, window.appends...)
 		}
 	}
-	return fmt.Errorf("nothing to draw: porcupine objects to no window")
+	return fmt.Errorf("the history has no window of %v from index %d on with %d operations", at.Partition, at.From, at.Count)
 }
 
 // drawSteps is the budget of the search that a picture is drawn from, which must come to its end.
 const drawSteps = 20_000_000
 
-// draw draws one window that porcupine is known to object to.
+// draw draws a window.
 func (w *window) draw(to io.Writer, h *history.History, p history.Partition, base []*appended) error {
-	if w.size() > drawnOps {
-		return fmt.Errorf("the window of %v from index %d to %d has %d operations, expected at most %d in a picture", p, w.from, w.to, w.size(), drawnOps)
-	}
 	for _, full := range []bool{true, false} { // reads with their length leave more orders to try
 		m := newModel(base, w, Budget{Steps: drawSteps})
 		ops := w.operations(full)
@@ -66,7 +61,7 @@ func (w *window) draw(to io.Writer, h *history.History, p history.Partition, bas
 		}
 		return nil
 	}
-	return fmt.Errorf("the window of %v from index %d to %d cannot be drawn within %d steps", p, w.from, w.to, drawSteps)
+	return fmt.Errorf("porcupine finds an order for the window of %v from index %d to %d, or none within %d steps", p, w.from, w.to, drawSteps)
 }
 
 // label gives each process a row and says of each operation who it was.

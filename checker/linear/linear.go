@@ -58,10 +58,12 @@ type Stretch struct {
 const stretchOps = 32
 
 // Judge asks porcupine about every partition of a history, window by window.
-func Judge(h *history.History, q Question, b Budget) Answer {
+func Judge(h *history.History, q Question, b Budget) Answer { return judge(h, q, b, usual) }
+
+func judge(h *history.History, q Question, b Budget, size sizes) Answer {
 	var out Answer
 	for _, p := range gather(h, q) {
-		windows := p.windows()
+		windows := p.windows(size)
 		out.Windows += len(windows)
 		var base []*appended
 		for i, w := range windows {

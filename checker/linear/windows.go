@@ -10,8 +10,8 @@ import (
 	"tidemark/history"
 )
 
-// A window ends at the first quiet moment, with nothing in flight, once it has windowOps operations; a partition that is never quiet is cut
-// after windowOpsMax, between any two entries of the journal.
+// A window ends at the first quiet moment, with nothing in flight, once it has a few operations; a partition that is never quiet is cut after
+// some more, between any two entries of the journal.
 //
 // Why nothing is lost by it. A read asserts only what stands at offsets below the log's end, and what stands there stays; so where an order
 // exists, one exists in which the read is made at the instant of its return, and one in which any append is made earlier, if not before its
@@ -23,10 +23,13 @@ import (
 //
 // The final read that tells where the log ends asserts that appends at and behind its end are not yet made. No cut goes through it, and no
 // append behind its end goes to a window before its own.
-const (
-	windowOps    = 64
-	windowOpsMax = 192
-)
+type sizes struct {
+	least int // operations of a window that ends at a quiet moment
+	most  int // and of one that ends at any
+}
+
+// usual keeps the set that porcupine copies with each step small.
+var usual = sizes{least: 64, most: 192}
 
 // window is one question to porcupine.
 type window struct {
@@ -45,8 +48,8 @@ type flight struct {
 }
 
 // windows cuts a partition.
-func (p *partition) windows() []*window {
-	out := cut(p.flights())
+func (p *partition) windows(size sizes) []*window {
+	out := cut(p.flights(), size)
 	at := func(index int64) int { // the window of a moment
 		return sort.Search(len(out)-1, func(i int) bool { return out[i].to > index })
 	}
@@ -89,7 +92,7 @@ func (p *partition) flights() []flight {
 }
 
 // cut finds the windows, empty as yet. There is one at least.
-func cut(flights []flight) []*window {
+func cut(flights []flight, size sizes) []*window {
 	var out []*window
 	from := int64(0)
 	open, openWhole, ended := 0, 0, 0
@@ -102,7 +105,7 @@ func cut(flights []flight) []*window {
 			ended++
 		}
 		if i+1 < len(flights) && flights[i+1].index > f.index && openWhole == 0 &&
-			(open == 0 && ended >= windowOps || ended >= windowOpsMax) {
+			(open == 0 && ended >= size.least || ended >= size.most) {
 			out = append(out, &window{from: from, to: f.index + 1})
 			from, ended = f.index+1, 0
 		}
