@@ -33,7 +33,9 @@ type finalLog struct {
 	read    int64          // index at which the first final read was invoked; later acknowledgements are not judged by it
 	start   history.Offset // the lowest log start of the replicas that were dumped, never if none was
 	begins  history.Offset // the log start that the final reads were told
-	fresh   []slot         // committed records of replicas that no final read covers, until settleFresh
+	// assembled tells that nobody read it at the end: it is what all answers together showed, as of a history of Jepsen's.
+	assembled bool
+	fresh     []slot // committed records of replicas that no final read covers, until settleFresh
 }
 
 // next is the offset after o.
@@ -55,6 +57,7 @@ func (l *finalLog) trimmedTo() history.Offset {
 // addFinal takes in one final read that succeeded.
 func (l *finalLog) addFinal(op *history.Op, settled bool) {
 	l.read = min(l.read, op.InvokeIndex)
+	l.assembled = op.Process < 0
 	to := readTo(op)
 	for i := range op.Records {
 		r := &op.Records[i]
@@ -138,12 +141,7 @@ func (l *finalLog) at(o history.Offset) *slot {
 // addDump compares a replica's committed records, those below bound, with the log, and takes in those that no final read covers.
 // apart is called for an offset with two values; with dense it is also called where the replica has a hole (other is then "").
 func (l *finalLog) addDump(d *history.Dump, bound history.Offset, dense bool, apart func(o history.Offset, one, other string)) {
-	records := d.Records
-	byOffset := func(a, b history.DumpRecord) int { return cmp.Compare(a.Offset, b.Offset) }
-	if !slices.IsSortedFunc(records, byOffset) {
-		records = slices.Clone(records)
-		slices.SortStableFunc(records, byOffset)
-	}
+	records := inOrder(d.Records)
 	i := 0
 	if len(records) > 0 {
 		i = l.search(min(max(d.Start, 0), records[0].Offset))
@@ -176,14 +174,42 @@ func (l *finalLog) addDump(d *history.Dump, bound history.Offset, dense bool, ap
 	}
 }
 
-// settleFresh puts in place what the replicas hold beyond the final reads; apart is called for an offset with two values.
-func (l *finalLog) settleFresh(apart func(o history.Offset, one, other string)) {
+// inOrder are a replica's records in order of their offsets.
+func inOrder(records []history.DumpRecord) []history.DumpRecord {
+	byOffset := func(a, b history.DumpRecord) int { return cmp.Compare(a.Offset, b.Offset) }
+	if !slices.IsSortedFunc(records, byOffset) {
+		records = slices.Clone(records)
+		slices.SortStableFunc(records, byOffset)
+	}
+	return records
+}
+
+// holes calls apart for each of the records that replicas alone hold, in order of their offsets, which one of them lacks between its own below
+// bound.
+func holes(alone []slot, d *history.Dump, bound history.Offset, apart func(o history.Offset, one, other string)) {
+	records := inOrder(d.Records)
+	i := 0
+	for r := 0; r < len(records) && records[r].Offset < bound; r++ {
+		for ; i < len(alone) && alone[i].offset < records[r].Offset; i++ {
+			if alone[i].offset >= d.Start {
+				apart(alone[i].offset, alone[i].value, "")
+			}
+		}
+		if i < len(alone) && alone[i].offset == records[r].Offset {
+			i++
+		}
+	}
+}
+
+// settleFresh puts in place what the replicas hold beyond the final reads, and returns it; apart is called for an offset with two values.
+func (l *finalLog) settleFresh(apart func(o history.Offset, one, other string)) []slot {
 	if len(l.fresh) == 0 {
-		return
+		return nil
 	}
 	fresh := finalLog{slots: l.fresh}
 	fresh.sortFinal(apart)
 	l.slots, l.fresh = mergeSlots(l.slots, fresh.slots), nil
+	return fresh.slots
 }
 
 func mergeSlots(a, b []slot) []slot {

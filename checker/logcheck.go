@@ -43,6 +43,7 @@ type partCheck struct {
 	notes     []anomaly  // one for each class that is counted, not told one by one
 	loose     []sighting // observations at offsets that the final log says nothing about
 	undecided int64
+	answers   map[int32][]int32 // polls by process, once somebody asks
 }
 
 // anomaly is one thing that is wrong, before what it implies is folded under it.
@@ -55,6 +56,7 @@ type anomaly struct {
 	send   int32  // position of the value's send, -1 if none
 	op     int32  // position of the operation that saw it, -1 if none
 	apart  bool   // two values that replicas hold at the end
+	both   bool   // two values that answers showed, where nobody read the log at the end
 	once   bool   // the value was sent once, so that no retry can have put it where it is
 	detail string
 
@@ -213,18 +215,29 @@ func (c *partCheck) readFinal() {
 // replica that nobody brought back may believe anything.
 func (c *partCheck) readDumps() {
 	l := &c.log
-	for _, d := range c.dumps {
+	bounds := make([]history.Offset, len(c.dumps))
+	for i, d := range c.dumps {
 		l.start = min(l.start, d.Start)
-		bound := min(d.HW, d.LEO)
 		switch {
 		case l.ended:
-			bound = max(bound, l.end)
-		case !c.contract.CommittedReads:
+			bounds[i] = max(min(d.HW, d.LEO), l.end)
+		case c.contract.CommittedReads:
+			bounds[i] = min(d.HW, d.LEO)
+		default:
 			continue
 		}
-		l.addDump(d, bound, c.dense, c.apart("replica "+itoa(int64(d.Broker))+" differs"))
+		l.addDump(d, bounds[i], c.dense, c.differs(d))
 	}
-	l.settleFresh(c.apart("two replicas differ"))
+	alone := l.settleFresh(c.apart("two replicas differ"))
+	for i, d := range c.dumps {
+		if c.dense && len(alone) > 0 {
+			holes(alone, d, bounds[i], c.differs(d))
+		}
+	}
+}
+
+func (c *partCheck) differs(d *history.Dump) func(history.Offset, string, string) {
+	return c.apart("replica " + itoa(int64(d.Broker)) + " differs")
 }
 
 // trims reports whether the run's configuration lets brokers remove old records.

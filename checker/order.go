@@ -23,13 +23,16 @@ func (c *partCheck) checkOrder() {
 	var own map[int32]int32 // by process: its send above that was in the log first; from the first anomaly on
 	for i := len(slots) - 1; i >= 0; i-- {
 		s := &slots[i]
-		if s.send < 0 || s.told || c.resent(s.send) {
+		if s.send < 0 || c.resent(s.send) {
 			continue
 		}
 		op := &ops[s.send]
 		if s.seen < op.InvokeIndex {
 			c.report(anomaly{class: Phantom, part: c.part, offset: s.offset, value: s.value, send: s.send, op: -1,
 				detail: "it was read before it was sent"})
+			continue
+		}
+		if s.told {
 			continue
 		}
 		if op.InvokeIndex > earliest {
