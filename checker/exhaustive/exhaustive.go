@@ -7,6 +7,7 @@
 package exhaustive
 
 import (
+	"fmt"
 	"slices"
 
 	"tidemark/history"
@@ -50,12 +51,13 @@ type play struct {
 	moments []moment
 	ops     []*history.Op // the partition's
 	dumps   []*history.Dump
-	log     []string // by offset; "" is an offset without a record
-	most    int      // offsets that any log may have
+	log     []string        // by offset; "" is an offset without a record
+	most    int             // offsets that any log may have
+	failed  map[string]bool // moments with logs that lead nowhere
 }
 
 func possible(h *history.History, p history.Partition) bool {
-	g := &play{}
+	g := &play{failed: map[string]bool{}}
 	for i := range h.Ops {
 		op := &h.Ops[i]
 		if op.Partition != p {
@@ -88,6 +90,10 @@ func (g *play) from(n int) bool {
 	if n == len(g.moments) {
 		return g.ends()
 	}
+	here := fmt.Sprintf("%d %q", n, g.log)
+	if g.failed[here] {
+		return false
+	}
 	if len(g.log) < g.most {
 		for _, value := range g.appendable(n) {
 			g.log = append(g.log, value)
@@ -97,7 +103,11 @@ func (g *play) from(n int) bool {
 			g.log = g.log[:len(g.log)-1]
 		}
 	}
-	return g.happens(g.moments[n]) && g.from(n+1)
+	if g.happens(g.moments[n]) && g.from(n+1) {
+		return true
+	}
+	g.failed[here] = true
+	return false
 }
 
 // appendable lists what may be appended before a moment: values under way that are not in the log, and nothing, as a gap.
