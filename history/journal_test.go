@@ -391,7 +391,7 @@ func FuzzReadJournal(f *testing.F) {
 	if err := WriteJournal(path+"2", h); err != nil {
 		f.Fatal(err)
 	}
-	for _, name := range []string{path, path + "2"} {
+	for _, name := range []string{path, path + "2", recorded} {
 		b, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)
@@ -415,6 +415,9 @@ func FuzzReadLines(f *testing.F) {
 	}
 	for _, e := range entries {
 		f.Add(e.appendLine(nil, h))
+	}
+	for _, line := range recordedLines(f) {
+		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
 		var s scanner
