@@ -49,8 +49,8 @@ type Options struct {
 	Keep    bool            // Close leaves the cluster for a look inside
 	Memory  int64           // limit of each broker's container, in bytes; 0 is 1 GiB
 	CPUs    float64         // processors that each broker's container may use; 0 is all
-	// Record is given every protocol step that is seen, in order.
-	Record func(history.Step)
+	// Record is given every protocol step that is seen, of each broker in order, and when it happened on the run's clock.
+	Record func(s history.Step, at time.Duration)
 	// Say is told what goes on, a line at a time.
 	Say func(line string)
 }

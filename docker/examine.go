@@ -19,7 +19,7 @@ func (e *Engine) examineCluster(ctx context.Context, binary string) []Finding {
 	env := NewEnv(ctx, 0)
 	defer env.cancel()
 	c, err := newCluster(env, e, Options{
-		Configs: examined(), Binary: binary, Memory: memoryMin, CPUs: examinedCPUs, Say: func(string) {}, Record: func(history.Step) {},
+		Configs: examined(), Binary: binary, Memory: memoryMin, CPUs: examinedCPUs, Say: func(string) {}, Record: func(history.Step, time.Duration) {},
 	})
 	if err == nil {
 		c.image, err = e.image(ctx, binary, c.opt.Say)

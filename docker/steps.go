@@ -9,11 +9,8 @@ import (
 	"tidemark/world"
 )
 
-// stepsEvery is how often each broker is asked for new protocol steps: they are recorded so much after they happened.
+// stepsEvery is how often each broker is asked for new protocol steps.
 const stepsEvery = 20 * time.Millisecond
-
-// lateness is from when on a step says when it really happened: its broker could not be asked before.
-const lateness = 100 * time.Millisecond
 
 // stepReader is how far a broker's protocol steps have been read. The recording lock guards it.
 type stepReader struct {
@@ -53,7 +50,7 @@ func (c *Cluster) readSteps(m *machine) error {
 	if got.Started != r.started { // another incarnation: its numbers begin anew
 		r.incarnation++
 		r.started, r.next, r.isDown, r.ending, r.awaited = got.Started, 0, false, "", false
-		c.step(m, history.StepStart, fmt.Sprintf("incarnation %d", r.incarnation))
+		c.step(m, history.StepStart, fmt.Sprintf("incarnation %d", r.incarnation), now-wall.Sub(time.Unix(0, got.Started)))
 		if from != 0 {
 			return nil
 		}
@@ -83,16 +80,10 @@ func (c *Cluster) recordStep(m *machine, s *debug.Step, at time.Duration) {
 			detail += ", " + history.UncleanElection
 		}
 	}
-	if now := c.env.Now(); now-at >= lateness {
-		if detail != "" {
-			detail += ", "
-		}
-		detail += fmt.Sprintf("happened at %.3fs", at.Seconds())
-	}
 	c.opt.Record(history.Step{
 		Kind: history.StepKind(s.Kind), Broker: m.id, Partition: p, Epoch: history.Epoch(s.Epoch), Peer: history.BrokerID(s.Peer),
 		From: history.Offset(s.From), To: history.Offset(s.To), ISR: brokersOf(s.ISR), Detail: detail,
-	})
+	}, at)
 }
 
 // expect says what is about to end a broker, by someone who tells what came of it by ended.
@@ -129,14 +120,14 @@ func (c *Cluster) noticed(m *machine) {
 func (c *Cluster) down(m *machine, how string) {
 	if !m.steps.isDown {
 		m.steps.isDown = true
-		c.step(m, history.StepDown, how)
+		c.step(m, history.StepDown, how, c.env.Now())
 	}
 }
 
-// step records a step of the whole broker. The recording lock is held.
-func (c *Cluster) step(m *machine, kind history.StepKind, detail string) {
+// step records a step of the whole broker that happened at a time of the run's clock. The recording lock is held.
+func (c *Cluster) step(m *machine, kind history.StepKind, detail string, at time.Duration) {
 	c.opt.Record(history.Step{
 		Kind: kind, Broker: m.id, Epoch: -1, Peer: history.NoBroker,
 		From: history.UnknownOffset, To: history.UnknownOffset, Detail: detail,
-	})
+	}, at)
 }

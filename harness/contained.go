@@ -48,7 +48,7 @@ func Contain(ctx context.Context, run history.Run, d results.Dir, look Look) (*R
 	record.Reserve(expected(run))
 	res := &Result{Run: run, journaled: true, logs: map[history.BrokerID]string{}}
 	cluster, err := docker.Start(env, engine, docker.Options{
-		Configs: configs, Binary: look.Binary, Keep: look.Keep, Memory: run.Memory, CPUs: run.CPUs, Record: record.Step, Say: look.Say,
+		Configs: configs, Binary: look.Binary, Keep: look.Keep, Memory: run.Memory, CPUs: run.CPUs, Record: record.StepAt, Say: look.Say,
 	})
 	var closed error
 	if err == nil {

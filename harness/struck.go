@@ -40,9 +40,9 @@ func StruckLeader(h *history.History, kind world.Ability) (before, after history
 			switch {
 			case e.Fault != seen.Fault:
 			case e.Phase == history.FaultApplied:
-				before = leaderAt(h, name, e)
+				before, _ = leaderAround(h, name, e)
 			case e.Phase == history.FaultUndone:
-				after = leaderAt(h, name, e)
+				_, after = leaderAround(h, name, e)
 			}
 		}
 		if slices.Equal(seen.Targets, []history.BrokerID{before}) {
@@ -52,15 +52,20 @@ func StruckLeader(h *history.History, kind world.Ability) (before, after history
 	return history.NoBroker, history.NoBroker
 }
 
-// leaderAt is the leader of a partition as last observed before an event.
-func leaderAt(h *history.History, name string, e history.FaultEvent) history.BrokerID {
-	leader := history.NoBroker
+// leaderAround is the leader of a partition as it was observed last before an event, and first after it: in containers an election may be
+// a moment younger than the last look before.
+func leaderAround(h *history.History, name string, e history.FaultEvent) (before, after history.BrokerID) {
+	before, after = history.NoBroker, history.NoBroker
 	for _, s := range h.States {
 		for _, p := range s.Partitions {
-			if s.Index < e.Index && p.Partition.String() == name {
-				leader = p.Leader
+			switch {
+			case p.Partition.String() != name:
+			case s.Index < e.Index:
+				before, after = p.Leader, p.Leader
+			default:
+				return before, p.Leader
 			}
 		}
 	}
-	return leader
+	return before, after
 }

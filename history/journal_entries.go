@@ -269,7 +269,7 @@ func (j *journalReader) readStep() {
 			j.unknown(key, "i at kind b topic part e peer from to isr detail")
 		}
 	}
-	j.stamp(s.Index, s.Time)
+	j.stampStep(s.Index, s.Time)
 	j.h.Steps = push(j.h.Steps, s)
 }
 

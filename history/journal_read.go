@@ -18,7 +18,7 @@ func ReadJournal(r io.Reader) (h *History, truncated string, err error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("reading a journal: %w", err)
 	}
-	return j.h, truncated, nil
+	return j.history(), truncated, nil
 }
 
 // ReadJournalFile opens path and reads it.
@@ -37,7 +37,15 @@ func ReadJournalFile(path string) (h *History, truncated string, err error) {
 	if truncated, err = j.read(f, frameBytesMax, journalBytesMax); err != nil {
 		return nil, "", fmt.Errorf("%s: reading a journal: %w", path, err)
 	}
-	return j.h, truncated, nil
+	return j.history(), truncated, nil
+}
+
+// history is what was read, in order of time.
+func (j *journalReader) history() *History {
+	if j.late {
+		j.h.order()
+	}
+	return j.h
 }
 
 // countFrom is from what size on a file's entries are counted before they are read. A list that grows is copied and, for a while, there twice;
@@ -80,6 +88,7 @@ type journalReader struct {
 	line int             // number of the line under way, from 1
 	next int64           // index of the next entry
 	last time.Duration   // time of the last entry
+	late bool            // some step happened before it
 	busy map[int32]int64 // operation under way, by process
 	many int             // partitions, replicas and brokers that the line under way has listed
 }
@@ -203,4 +212,13 @@ func (j *journalReader) stamp(index int64, at time.Duration) {
 		j.fail("time %d, expected at least that of the entry before, %d", at, j.last)
 	}
 	j.next, j.last = index+1, at
+}
+
+// stampStep is stamp for a protocol step, which may have been recorded later than it happened.
+func (j *journalReader) stampStep(index int64, at time.Duration) {
+	if j.err == nil && at >= 0 && at < j.last {
+		j.late = true
+		at = j.last
+	}
+	j.stamp(index, at)
 }

@@ -19,6 +19,7 @@ type Recorder struct {
 	h      History
 	counts Counts
 	acked  map[Partition]int64
+	late   bool     // some entry was recorded later than it happened
 	notify []func() // replaced as a whole, so that a copy may be called outside the lock
 }
 
@@ -127,10 +128,20 @@ func (r *Recorder) State(s ClusterState) {
 	r.done()
 }
 
-// Step records a protocol step; Index and Time are set here.
-func (r *Recorder) Step(s Step) {
+// Step records a protocol step that happens now; Index and Time are set here.
+func (r *Recorder) Step(s Step) { r.StepAt(s, forever) }
+
+// forever is later than any run.
+const forever = time.Duration(1<<63 - 1)
+
+// StepAt records a protocol step that happened at a time of the run's clock, at the latest now. The journal holds it where it is recorded;
+// History, and who reads the journal, have it where it happened.
+func (r *Recorder) StepAt(s Step, at time.Duration) {
 	r.mu.Lock()
 	s.Index, s.Time = r.stamp()
+	if at < s.Time {
+		s.Time, r.late = max(at, 0), true
+	}
 	r.h.Steps = push(r.h.Steps, s)
 	if r.sink != nil {
 		r.sink.Step(&s)
@@ -188,10 +199,14 @@ func (r *Recorder) Counts() Counts {
 // Counts counts completed operations: [kind][outcome].
 type Counts [3][4]int64
 
-// History returns what was recorded so far; the recorder must not be used after.
+// History returns what was recorded so far, in order of time; the recorder must not be used after.
 func (r *Recorder) History() *History {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.late {
+		r.h.order()
+		r.late = false
+	}
 	return &r.h
 }
 

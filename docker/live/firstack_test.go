@@ -43,7 +43,7 @@ func firstAck(b *testing.B, e *docker.Engine, r history.Run) (f firsts) {
 	binary := tool(b)
 	env := docker.NewEnv(context.Background(), 1)
 	record := history.NewRecorder(env.Now, nil)
-	cluster, err := docker.Start(env, e, docker.Options{Configs: configs, Binary: binary, Record: record.Step, Say: func(string) {}})
+	cluster, err := docker.Start(env, e, docker.Options{Configs: configs, Binary: binary, Record: record.StepAt, Say: func(string) {}})
 	if err != nil {
 		b.Fatal(err)
 	}

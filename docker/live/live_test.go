@@ -111,7 +111,7 @@ func startAs(t testing.TB, change func(*history.Run)) *cluster {
 	c.record = history.NewRecorder(c.env.Now, nil)
 	c.Cluster, err = docker.Start(c.env, c.engine, docker.Options{
 		Configs: configs, Binary: tool(t), Memory: c.run.Memory, CPUs: c.run.CPUs, Say: func(line string) { t.Log(line) },
-		Record: func(s history.Step) {
+		Record: func(s history.Step, _ time.Duration) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.steps = append(c.steps, s)

@@ -1,0 +1,46 @@
+package history
+
+import (
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+)
+
+// TestALateStepStandsWhereItHappened records, as in containers, an acknowledgement first and then the append behind it, of which the broker
+// was asked only afterwards: in the history, and in what the journal gives back, the append comes first.
+func TestALateStepStandsWhereItHappened(t *testing.T) {
+	var now time.Duration
+	path := filepath.Join(t.TempDir(), "history.ndjson.zst")
+	sink, err := CreateJournal(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := NewRecorder(func() time.Duration { return now }, sink)
+	p := Partition{Topic: "orders"}
+	now = 10
+	r.Step(Step{Kind: StepStart, Broker: 1, Peer: NoBroker, Epoch: -1, From: -1, To: -1})
+	id := r.Invoke(Op{Kind: Send, Partition: p, Value: "a", Acks: -1})
+	now = 30
+	r.Complete(id, Op{Outcome: OK, Broker: 1, HW: -1, LogStart: -1})
+	now = 50
+	r.StepAt(Step{Kind: StepAppend, Broker: 1, Partition: p, Peer: NoBroker, From: 0, To: 1}, 20)
+	r.StepAt(Step{Kind: StepHW, Broker: 1, Partition: p, Peer: NoBroker, From: 0, To: 1}, 25)
+	r.StepAt(Step{Kind: StepDown, Broker: 1, Peer: NoBroker, Epoch: -1, From: -1, To: -1}, 90) // as clocks may have it: not later than now
+	r.Mark("end", false, "")
+	if err := sink.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h := r.History()
+	op := h.Ops[0]
+	if got := []int64{h.Steps[0].Index, op.InvokeIndex, h.Steps[1].Index, h.Steps[2].Index, op.ReturnIndex, h.Steps[3].Index, h.Marks[0].Index}; !reflect.DeepEqual(got, []int64{0, 1, 2, 3, 4, 5, 6}) {
+		t.Errorf("start, invocation, append, high watermark, acknowledgement, down, end have the indices %v", got)
+	}
+	if h.Steps[1].Kind != StepAppend || h.Steps[1].Time != 20 || h.Steps[3].Time != 50 {
+		t.Errorf("the steps are %+v", h.Steps)
+	}
+	read, truncated, err := ReadJournalFile(path)
+	if err != nil || truncated != "" || !reflect.DeepEqual(read, h) {
+		t.Errorf("the journal gives %+v, %q, %v, expected %+v", read, truncated, err, h)
+	}
+}
