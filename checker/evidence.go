@@ -11,14 +11,14 @@ import (
 // answer showed other bytes; else the one that was acknowledged there and is nowhere else; else the one that an answer showed there. If there is
 // one its bytes were changed, and the finding is about it; if there is none, somebody made the record up.
 func (c *partCheck) tellCorrupted() {
-	var acked map[history.Offset]int32
+	var acked, shown map[history.Offset]int32
 	for i := range c.anomalies {
 		a := &c.anomalies[i]
 		if a.class != Phantom || a.send >= 0 {
 			continue
 		}
 		if acked == nil {
-			acked = c.ackedAt()
+			acked, shown = c.ackedAt(), c.shownAt()
 		}
 		send := int32(-1)
 		if here := c.log.at(a.offset); here != nil && here.value != a.value {
@@ -27,8 +27,8 @@ func (c *partCheck) tellCorrupted() {
 		if send < 0 {
 			if by, ok := acked[a.offset]; ok {
 				send = by
-			} else {
-				send = c.shownAt(a.offset)
+			} else if by, ok := shown[a.offset]; ok {
+				send = by
 			}
 		}
 		if send >= 0 {
@@ -49,15 +49,15 @@ func (c *partCheck) ackedAt() map[history.Offset]int32 {
 	return out
 }
 
-// shownAt finds the send, elsewhere unseen, of a record that an answer showed at an offset; -1 if there is none.
-func (c *partCheck) shownAt(o history.Offset) int32 {
-	i := slices.IndexFunc(c.anomalies, func(a anomaly) bool {
-		return a.class == UncommittedRead && a.offset == o && a.send >= 0 && c.found[a.send] <= 0
-	})
-	if i < 0 {
-		return -1
+// shownAt finds the sends that are not in the log by the offsets at which answers showed them.
+func (c *partCheck) shownAt() map[history.Offset]int32 {
+	out := map[history.Offset]int32{}
+	for i := range c.anomalies {
+		if a := &c.anomalies[i]; a.class == UncommittedRead && a.send >= 0 && c.found[a.send] <= 0 {
+			out[a.offset] = a.send
+		}
 	}
-	return c.anomalies[i].send
+	return out
 }
 
 // checkUnseen counts the acknowledged writes of which nothing tells whether they are in the log.

@@ -13,7 +13,7 @@ func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 // rank is an anomaly's place between cause and consequence: that of its class in Rules, twice, so that there is room between two classes.
 func (a *anomaly) rank() int {
 	switch {
-	case a.class == TwoValues && !a.apart:
+	case a.class == TwoValues && !a.apart && !a.both:
 		return 2*rules[LostWrite] + 1 // clients were told of two because the first was lost
 	case a.class == Duplicate && !a.once:
 		return 2*rules[SeenBySome] + 1 // a producer's doing: it explains nothing that is wrong at the offset

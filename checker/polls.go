@@ -74,6 +74,8 @@ func (c *partCheck) strayRecord(at int32, rec *history.Record) {
 		a.class = Phantom
 	case c.h.Ops[send].Outcome == history.Fail:
 		a.class = AbortedRead
+	case l.assembled && here != nil:
+		a.class, a.both, a.detail = TwoValues, true, "both were told to clients"
 	case c.found[send] == lost:
 		a.class = UncommittedRead
 	case c.trimmed(rec.Offset):

@@ -73,8 +73,13 @@ func (c *partCheck) passedOver(i int32, op *history.Op, r *reading) {
 
 // gotBy reports whether an answer of a consumer holds a record.
 func (c *partCheck) gotBy(process int32, s *slot) bool {
-	return slices.ContainsFunc(c.polls, func(i int32) bool {
-		op := &c.h.Ops[i]
-		return op.Process == process && slices.Contains(op.Records, history.Record{Offset: s.offset, Value: s.value})
+	if c.answers == nil {
+		c.answers = map[int32][]int32{}
+		for _, i := range c.polls {
+			c.answers[c.h.Ops[i].Process] = append(c.answers[c.h.Ops[i].Process], i)
+		}
+	}
+	return slices.ContainsFunc(c.answers[process], func(i int32) bool {
+		return slices.Contains(c.h.Ops[i].Records, history.Record{Offset: s.offset, Value: s.value})
 	})
 }

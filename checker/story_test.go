@@ -23,6 +23,7 @@ import (
 //	not settled: why
 //	final read: a@0 b@1 hw 2            from the log start to the end
 //	final read: failed
+//	end of answers: a@0                 what all answers together showed, where nobody read the log at the end
 //	broker 1 holds a@0 b@1 hw 2         its log at the end; b@1/3 is of leader epoch 3, and end is where the log ends if not behind the last record
 //	broker 1 could not be read
 //
@@ -69,10 +70,13 @@ func (s *story) tell(line string) error {
 		s.mark("settle", strings.TrimPrefix(line, "not settled: "))
 	case what == "broker":
 		return s.broker(rest)
-	case what == "final":
+	case what == "final", what == "end":
 		_, answer, _ := strings.Cut(line, ": ")
-		op := s.invoke("final", history.Poll)
+		op := s.invoke(what, history.Poll)
 		op.Final, op.Epoch = true, -1
+		if what == "end" {
+			op.Process = -1
+		}
 		return s.answer(op, answer)
 	default:
 		return s.operation(what, rest)

@@ -30,6 +30,7 @@ type mark struct {
 type telling struct {
 	best  mark
 	newer []mark
+	told  bool // that it went back
 }
 
 // before takes in what had been returned by an index and returns the highest. Indices must rise.
@@ -71,6 +72,10 @@ func (c *partCheck) checkAnswers() {
 			told[who] = t
 		}
 		if before := t.before(op.InvokeIndex); before.hw > op.HW {
+			if t.told {
+				continue
+			}
+			t.told = true
 			c.report(anomaly{class: HWBack, part: c.part, offset: op.HW, upto: before.hw, send: -1, op: i,
 				detail: fmt.Sprintf("broker %d, leader in epoch %d, answered consumer %d at %s with the high watermark %d and consumer %d at %s with %d",
 					op.Broker, op.Epoch, c.h.Ops[before.op].Process, clock(int64(c.h.Ops[before.op].Return)), before.hw, op.Process, clock(int64(op.Return)), op.HW)})

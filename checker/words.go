@@ -22,7 +22,7 @@ func (c *logCheck) text(a *anomaly, f *Finding, d deposed) string {
 		switch {
 		case a.send >= 0 && a.op >= 0:
 			op := &c.h.Ops[a.op]
-			say("Consumer %d read value %s at offset %d of %v from broker %d at %s, before it was sent.", op.Process, a.value, a.offset, f.Partition, op.Broker, clock(int64(op.Return)))
+			say("Consumer %d read value %s at offset %d of %v%s at %s, before it was sent.", op.Process, a.value, a.offset, f.Partition, from(op), clock(int64(op.Return)))
 		case a.send >= 0:
 			say("Value %s stands at offset %d of %v: %s.", a.value, a.offset, f.Partition, a.detail)
 		default:
@@ -53,7 +53,7 @@ func (c *logCheck) text(a *anomaly, f *Finding, d deposed) string {
 	}
 	if a.class == UncommittedRead && a.op >= 0 {
 		op := &c.h.Ops[a.op]
-		say("Consumer %d read value %s at offset %d of %v from broker %d at %s.", op.Process, a.value, a.offset, f.Partition, op.Broker, clock(int64(op.Return)))
+		say("Consumer %d read value %s at offset %d of %v%s at %s.", op.Process, a.value, a.offset, f.Partition, from(op), clock(int64(op.Return)))
 	}
 	taken := a.class == LostWrite || a.class == UncommittedRead
 	if taken && d.early {

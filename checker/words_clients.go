@@ -1,18 +1,22 @@
 package checker
 
-import "fmt"
+import (
+	"fmt"
+
+	"tidemark/history"
+)
 
 // sayConsumer tells what a consumer was given or told that is wrong; false for another class. Who held the record says nothing about it.
 func (c *logCheck) sayConsumer(say func(string, ...any), a *anomaly, f *Finding) bool {
 	switch a.class {
 	case NonmonotonicPoll:
 		op := &c.h.Ops[a.op]
-		say("The answer that consumer %d got at %s from broker %d for %v, asked from offset %d, holds offset %d: %s.",
-			op.Process, clock(int64(op.Return)), op.Broker, f.Partition, op.Position, a.offset, a.detail)
+		say("The answer that consumer %d got at %s%s for %v, asked from offset %d, holds offset %d: %s.",
+			op.Process, clock(int64(op.Return)), from(op), f.Partition, op.Position, a.offset, a.detail)
 	case PollSkip:
 		op := &c.h.Ops[a.op]
-		say("The answer that consumer %d got at %s from broker %d for %v, asked from offset %d, leaves out offset %d (value %s): %s.",
-			op.Process, clock(int64(op.Return)), op.Broker, f.Partition, op.Position, a.offset, a.value, a.detail)
+		say("The answer that consumer %d got at %s%s for %v, asked from offset %d, leaves out offset %d (value %s): %s.",
+			op.Process, clock(int64(op.Return)), from(op), f.Partition, op.Position, a.offset, a.value, a.detail)
 	case SeenBySome:
 		op := &c.h.Ops[a.op]
 		say("Consumer %d never got value %s at offset %d of %v, which the log holds: it was moved past it before the poll that was answered at %s; %s.",
@@ -33,8 +37,8 @@ func (c *logCheck) sayCounted(say func(string, ...any), a *anomaly, f *Finding) 
 	switch a.class {
 	case StaleRead:
 		op, sent := &c.h.Ops[a.op], &c.h.Ops[a.send]
-		say("Consumer %d was told at %s by broker %d that it is at the end of %v: %s. Value %s at offset %d had been acknowledged %s before it asked, and the bound is %s.",
-			op.Process, clock(int64(op.Return)), op.Broker, f.Partition, a.detail, a.value, a.offset,
+		say("The answer that consumer %d got at %s%s says that it is at the end of %v: %s. Value %s at offset %d had been acknowledged %s before it asked, and the bound is %s.",
+			op.Process, clock(int64(op.Return)), from(op), f.Partition, a.detail, a.value, a.offset,
 			clock(int64(op.Invoke-sent.Return)), clock(int64(c.contract.staleBound())))
 		if f.Count > 1 {
 			say("%d answers were so.", f.Count)
@@ -68,8 +72,8 @@ func (c *logCheck) sayCorrupted(say func(string, ...any), a *anomaly, f *Finding
 		return
 	}
 	op := &c.h.Ops[a.op]
-	say("Consumer %d read %s at offset %d of %v from broker %d at %s, which nobody sent; value %s belongs there.",
-		op.Process, a.other, a.offset, f.Partition, op.Broker, clock(int64(op.Return)), a.value)
+	say("Consumer %d read %s at offset %d of %v%s at %s, which nobody sent; value %s belongs there.",
+		op.Process, a.other, a.offset, f.Partition, from(op), clock(int64(op.Return)), a.value)
 }
 
 // sayElsewhere tells of a record that nobody sent to its partition that it was sent to another.
@@ -91,7 +95,7 @@ func (c *logCheck) whereSeen(a *anomaly) string {
 		return "at"
 	}
 	op := &c.h.Ops[a.op]
-	return fmt.Sprintf("that consumer %d read at %s from broker %d at", op.Process, clock(int64(op.Return)), op.Broker)
+	return fmt.Sprintf("that consumer %d read at %s%s at", op.Process, clock(int64(op.Return)), from(op))
 }
 
 func (c *logCheck) whereStands(a *anomaly) string {
@@ -99,5 +103,13 @@ func (c *logCheck) whereStands(a *anomaly) string {
 		return "stands at"
 	}
 	op := &c.h.Ops[a.op]
-	return fmt.Sprintf("consumer %d read it at %s from broker %d at", op.Process, clock(int64(op.Return)), op.Broker)
+	return fmt.Sprintf("consumer %d read it at %s%s at", op.Process, clock(int64(op.Return)), from(op))
+}
+
+// from names the broker that an answer came from, where the history tells it.
+func from(op *history.Op) string {
+	if op.Broker == history.NoBroker {
+		return ""
+	}
+	return fmt.Sprintf(" from broker %d", op.Broker)
 }
