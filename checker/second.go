@@ -40,7 +40,7 @@ func askSecond(p *premises, steps int) Second {
 		return Second{Outcome: NotAsked}
 	}
 	a := linear.Judge(p.h, p.question(), linear.Budget{Steps: int64(steps), Window: secondTime})
-	s := Second{Outcome: Agrees, Windows: a.Windows, Unknown: a.Unjudged, Budget: fmt.Sprintf("%d model steps", steps)}
+	s := Second{Outcome: Agrees, Windows: a.Windows, Unknown: a.Unjudged, Budget: fmt.Sprintf("%d model steps, %d or %v a window", steps, linear.WindowSteps, secondTime)}
 	switch {
 	case len(a.Objects) > 0:
 		s.Outcome = Objects

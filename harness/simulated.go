@@ -37,7 +37,7 @@ type Watch struct {
 }
 
 // porcupineSteps is the second judge's budget for one run.
-const porcupineSteps = 5_000_000
+const porcupineSteps = 100_000_000
 
 // Simulate carries out a run in the simulated world and judges it. The error is the harness's own trouble or ctx's end, never a
 // finding.

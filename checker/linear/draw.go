@@ -3,6 +3,7 @@ package linear
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/anishathalye/porcupine"
@@ -41,27 +42,24 @@ func Draw(w io.Writer, h *history.History, q Question, at Stretch) error {
 	return fmt.Errorf("the history has no window of %v from index %d on with %d operations", at.Partition, at.From, at.Count)
 }
 
-// drawSteps is the budget of the search that a picture is drawn from, which must come to its end.
-const drawSteps = 20_000_000
-
 // draw draws a window.
 func (w *window) draw(to io.Writer, h *history.History, p history.Partition, base []*appended) error {
 	for _, full := range []bool{true, false} { // reads with their length leave more orders to try
-		m := newModel(base, w, Budget{Steps: drawSteps})
+		m := newModel(base, w, Budget{Steps: WindowSteps})
 		ops := w.operations(full)
 		w.label(ops)
 		verdict, info := porcupine.CheckOperationsVerbose(m.porcupine(), ops, 0)
 		if verdict != porcupine.Illegal || m.left.Load() <= 0 {
 			continue
 		}
-		m.left.Store(drawSteps)
+		m.left.Store(math.MaxInt64) // the orders that it found are gone through again
 		info.AddAnnotations(w.notes(h, p))
 		if err := porcupine.Visualize(m.porcupine(), info, to); err != nil {
 			return fmt.Errorf("draw the window of %v: %w", p, err)
 		}
 		return nil
 	}
-	return fmt.Errorf("porcupine finds an order for the window of %v from index %d to %d, or none within %d steps", p, w.from, w.to, drawSteps)
+	return fmt.Errorf("porcupine finds an order for the window of %v from index %d to %d, or none within %d steps", p, w.from, w.to, WindowSteps)
 }
 
 // label gives each process a row and says of each operation who it was.

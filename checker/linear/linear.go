@@ -28,12 +28,15 @@ type Question struct {
 
 // Budget bounds the search.
 type Budget struct {
-	// Steps of the model over the whole history, a step being one record looked at or 64 operations to choose from. They are counted, not
-	// timed, so that an outcome repeats; memory is bounded by about 16 bytes a step.
+	// Steps of the model over the whole history. They are counted, not timed, so that an outcome repeats. A valid history takes some five for
+	// each of its operations.
 	Steps int64
 	// Window bounds the time for one window, 0 for no bound. It is there for what steps do not measure, and generous.
 	Window time.Duration
 }
+
+// WindowSteps bounds the steps in one window, and so memory: porcupine keeps some 300 bytes for each until the window is judged.
+const WindowSteps = 2_000_000
 
 // Answer is what porcupine says of a history.
 type Answer struct {
@@ -72,9 +75,11 @@ func judge(h *history.History, q Question, b Budget, size sizes) Answer {
 				break
 			}
 			m := newModel(base, w, b)
+			given := m.left.Load()
 			verdict := porcupine.CheckOperationsTimeout(m.porcupine(), w.operations(false), b.Window)
-			b.Steps = m.left.Load()
-			if verdict == porcupine.Unknown || b.Steps <= 0 {
+			left := m.left.Load()
+			b.Steps -= given - left
+			if verdict == porcupine.Unknown || left <= 0 {
 				out.skip(p, windows[i:])
 				break
 			}

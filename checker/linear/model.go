@@ -17,13 +17,13 @@ import (
 // model is a partition's log as porcupine checks it, during one window.
 type model struct {
 	base  []*appended  // the log when the window begins, by offset; every order of the window begins with it
-	words int64        // of the set that porcupine copies with each step that it takes
+	words int64        // of the set of operations that porcupine copies with each step that it takes, which costs so many
 	left  atomic.Int64 // steps of the budget; with none left every step is refused, and the outcome means nothing
 }
 
 func newModel(base []*appended, w *window, b Budget) *model {
 	m := &model{base: base, words: int64(w.size()/64) + 1}
-	m.left.Store(b.Steps)
+	m.left.Store(min(b.Steps, WindowSteps))
 	return m
 }
 
@@ -96,6 +96,9 @@ func (s logState) append(a *appended) (bool, logState) {
 	return true, logState{end: after(a.offset), chain: chain, last: &link{a, chain, s.last}}
 }
 
+// recordsAStep is how many records of the log a read may be compared with at the cost of a step.
+const recordsAStep = 16
+
 // explains reports whether a log in state s gives a read's answer. It goes through log and answer from their ends down.
 func (m *model) explains(ctx context.Context, s *logState, in *read) bool {
 	if in.ends && s.end > in.to {
@@ -123,7 +126,7 @@ func (m *model) explains(ctx context.Context, s *logState, in *read) bool {
 		i--
 		return true, true
 	}
-	defer func() { m.left.Add(-looked) }()
+	defer func() { m.left.Add(-looked / recordsAStep) }()
 	for l := s.last; l != nil; l = l.before {
 		if more, ok := step(l.record); !more || !ok {
 			return ok

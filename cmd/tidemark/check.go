@@ -54,7 +54,7 @@ func checkCommand() *cobra.Command {
 			}
 			if contract == "" {
 				o := res.Outcome(d)
-				o.Hash, o.Wall, o.Truncated = before.Hash, before.Wall, truncated
+				o.Hash, o.Wall, o.Truncated, o.Ground = before.Hash, before.Wall, truncated, before.Ground
 				if err := d.Finish(o, res.History); err != nil {
 					return trouble(err)
 				}
@@ -80,7 +80,7 @@ func checkCommand() *cobra.Command {
 }
 
 // jepsenSteps is the second judge's budget for a history from elsewhere.
-const jepsenSteps = 5_000_000
+const jepsenSteps = 100_000_000
 
 // checkJepsen judges a history in the format of Jepsen's Kafka workload.
 func checkJepsen(c *cobra.Command, path, contract string, asJSON, outcomes bool) error {
