@@ -10,6 +10,7 @@ import (
 	"tidemark/broker/config"
 	"tidemark/broker/disk"
 	"tidemark/broker/metadata"
+	"tidemark/broker/wire"
 )
 
 // TestRaftIsServedWhereTheControllerIs hands a voter's message to another voter at each of its listeners: with a controller's listener
@@ -38,6 +39,30 @@ func TestRaftIsServedWhereTheControllerIs(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRaftIsServedToBrokersThatAreNoVoters: a node that only follows the quorum takes its messages at a controller's listener of its own, and
+// without one between the brokers; never where clients are.
+func TestRaftIsServedToBrokersThatAreNoVoters(t *testing.T) {
+	common := "node.id=3\nprocess.roles=broker\ncontroller.quorum.voters=1@a:9093,2@b:9093\ncontroller.listener.names=CONTROLLER\n" +
+		"listener.security.protocol.map=BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT,EXTERNAL:PLAINTEXT\ninter.broker.listener.name=BROKER\n"
+	for _, tc := range []struct {
+		listeners string
+		served    map[string]bool
+	}{
+		{"BROKER://c:9092,EXTERNAL://c:9094", map[string]bool{"BROKER": true, "EXTERNAL": false}},
+		{"BROKER://c:9092,EXTERNAL://c:9094,CONTROLLER://c:9093", map[string]bool{"BROKER": false, "EXTERNAL": false, "CONTROLLER": true}},
+	} {
+		cfg, err := config.Parse(common + "listeners=" + tc.listeners + "\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for listener, want := range tc.served {
+			if n := (&Node{cfg: cfg}); n.serves(listener, wire.KeyRaft) != want {
+				t.Errorf("listeners=%s: raft is served at %s: %v, expected %v", tc.listeners, listener, !want, want)
+			}
+		}
 	}
 }
 

@@ -50,7 +50,9 @@ func (n *Node) RequestAt(now time.Duration, listener string, conn ConnID, frame 
 func (n *Node) serves(listener string, key int16) bool {
 	clients, controller := n.cfg.ServesClients(listener), n.cfg.ServesController(listener)
 	switch key {
-	case wire.KeyRaft, int16(kmsg.AlterPartition), int16(kmsg.BrokerRegistration), int16(kmsg.BrokerHeartbeat):
+	case wire.KeyRaft:
+		return n.cfg.ServesQuorum(listener)
+	case int16(kmsg.AlterPartition), int16(kmsg.BrokerRegistration), int16(kmsg.BrokerHeartbeat):
 		return controller
 	case int16(kmsg.ApiVersions), int16(kmsg.CreateTopics), int16(kmsg.ElectLeaders), int16(kmsg.AlterPartitionAssignments), int16(kmsg.DescribeConfigs):
 		return clients || controller

@@ -19,7 +19,7 @@ import (
 // the cluster's network each get addresses that they reach.
 const (
 	brokerListener     = "BROKER"     // for the brokers, and for clients on their network
-	controllerListener = "CONTROLLER" // for the quorum, and for what brokers ask the controller
+	controllerListener = "CONTROLLER" // for the quorum, brokers that are no voters among them, and for what brokers ask the controller
 	externalListener   = "EXTERNAL"   // published on 127.0.0.1
 )
 
@@ -36,13 +36,15 @@ func (c *Cluster) introduce() error {
 		if err != nil {
 			return fmt.Errorf("broker %d is published at %q, expected address:port", m.id, m.published)
 		}
-		m.cfg.Listeners = []config.Listener{{Name: brokerListener, Port: agent.BrokerPort}, {Name: externalListener, Port: externalPort}}
-		if m.cfg.Controller {
-			m.cfg.Listeners = append(m.cfg.Listeners, config.Listener{Name: controllerListener, Port: agent.ControllerPort})
+		m.cfg.Listeners = []config.Listener{
+			{Name: brokerListener, Port: agent.BrokerPort}, {Name: externalListener, Port: externalPort}, {Name: controllerListener, Port: agent.ControllerPort},
 		}
 		m.cfg.AdvertisedListeners = []config.Listener{
 			{Name: brokerListener, Host: m.address, Port: agent.BrokerPort},
 			{Name: externalListener, Host: published.Addr().String(), Port: int32(published.Port())},
+		}
+		if !m.cfg.Controller { // so that a cut at the controller's port holds for what the voters send it, too
+			m.cfg.AdvertisedListeners = append(m.cfg.AdvertisedListeners, config.Listener{Name: controllerListener, Host: m.address, Port: agent.ControllerPort})
 		}
 		m.cfg.InterBrokerListener, m.cfg.ControllerListeners = brokerListener, []string{controllerListener}
 		m.cfg.PlaintextListeners = []string{brokerListener, controllerListener, externalListener}

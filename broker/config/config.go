@@ -20,8 +20,10 @@ type Voter struct {
 // A broker has one listener (OneListener) or several, each for whom it is: Listeners is where it binds them, AdvertisedListeners what
 // others are told of them. A client is told of every broker's address at the listener on which it asked, so a second listener can carry
 // the address that holds outside of the brokers' network. Followers fetch at InterBrokerListener; all that goes to the controller goes to
-// the address that Voters names, so where ControllerListeners has a listener, Voters holds its port. A node that is no voter does not
-// bind the controller's listener, but may name it. In Kafka's keys, a broker of three listeners, the last published elsewhere:
+// the address that Voters names, so where ControllerListeners has a listener, Voters holds its port. A node that is no voter need not bind
+// the controller's listener: the quorum then reaches it at InterBrokerListener. It may, unlike in Kafka, whose observers nobody dials: then
+// it advertises that listener, which only the voters look up, and what goes between controller and broker is apart from replication in
+// both directions. In Kafka's keys, a broker of three listeners, the last published elsewhere:
 //
 //	listeners=BROKER://:9092,CONTROLLER://:9093,EXTERNAL://:9094
 //	advertised.listeners=BROKER://10.0.0.2:9092,EXTERNAL://127.0.0.1:32801
@@ -35,7 +37,7 @@ type Config struct {
 	Controller                   bool           // process.roles contains controller
 	Voters                       []Voter        // controller.quorum.voters, ascending by id
 	Listeners                    []Listener     // listeners
-	AdvertisedListeners          []Listener     // advertised.listeners; none of the controller's
+	AdvertisedListeners          []Listener     // advertised.listeners; none of a voter's for the controller
 	InterBrokerListener          string         // inter.broker.listener.name
 	ControllerListeners          []string       // controller.listener.names; none: the quorum is on the inter-broker listener
 	PlaintextListeners           []string       // listener.security.protocol.map: the listeners that it maps, each to PLAINTEXT

@@ -46,6 +46,23 @@ func (c *Config) ServesController(listener string) bool {
 	return slices.Contains(c.ControllerListeners, listener)
 }
 
+// ServesQuorum reports whether a listener takes the quorum's messages. A node that is no voter has them sent to it as well, for it follows
+// the metadata (Kafka's observers fetch instead): at its own listener of controller.listener.names, if it binds one, else at the
+// inter-broker listener. Who sends them looks the node up under the same names, in the same order (QuorumListeners).
+func (c *Config) ServesQuorum(listener string) bool {
+	own := func(l Listener) bool { return slices.Contains(c.ControllerListeners, l.Name) }
+	if !c.Controller && !slices.ContainsFunc(c.Listeners, own) {
+		return listener == c.InterBrokerListener
+	}
+	return c.ServesController(listener)
+}
+
+// QuorumListeners lists the listeners at which a node that is no voter may have registered for the quorum's messages: the first that it
+// registered is the one.
+func (c *Config) QuorumListeners() []string {
+	return append(slices.Clone(c.ControllerListeners), c.InterBrokerListener)
+}
+
 // ServesClients reports whether a listener takes what clients and followers ask of a broker: every one but the controller's own.
 func (c *Config) ServesClients(listener string) bool {
 	return !slices.Contains(c.ControllerListeners, listener)
@@ -174,8 +191,8 @@ func setProtocols(c *Config, s string) error {
 	return nil
 }
 
-// completeListeners derives what a configuration leaves out. Without advertised.listeners, every listener but the controller's is
-// advertised where it is bound, as in Kafka, if others can connect to all of them. Without listeners, a broker binds what it advertises.
+// completeListeners derives what a configuration leaves out. Without advertised.listeners, every listener but a voter's for the controller
+// is advertised where it is bound, as in Kafka, if others can connect to all of them. Without listeners, a broker binds what it advertises.
 func (c *Config) completeListeners() {
 	if len(c.Listeners) == 0 {
 		c.Listeners = slices.Clone(c.AdvertisedListeners)
@@ -185,7 +202,7 @@ func (c *Config) completeListeners() {
 	}
 	var out []Listener
 	for _, l := range c.Listeners {
-		if !c.ServesClients(l.Name) {
+		if c.Controller && !c.ServesClients(l.Name) {
 			continue
 		}
 		if everyInterface(l.Host) {
@@ -254,11 +271,12 @@ func (c *Config) checkProtocols() error {
 	return nil
 }
 
-// checkAdvertised: what clients are told is a broker's listener that is there, at an address to connect to.
+// checkAdvertised: what others are told is a listener that is there, at an address to connect to. A voter's for the controller is known from
+// controller.quorum.voters, not from here.
 func (c *Config) checkAdvertised() error {
 	for _, l := range c.AdvertisedListeners {
-		if !c.ServesClients(l.Name) {
-			return fmt.Errorf("advertised.listeners has %v, expected none of controller.listener.names=%s: clients are not told of them", l, short(strings.Join(c.ControllerListeners, ",")))
+		if c.Controller && !c.ServesClients(l.Name) {
+			return fmt.Errorf("advertised.listeners has %v, expected none of controller.listener.names=%s: controller.quorum.voters tells of a voter's", l, short(strings.Join(c.ControllerListeners, ",")))
 		}
 		if _, ok := Named(c.Listeners, l.Name); !ok {
 			return fmt.Errorf("advertised.listeners has %v, expected only names of listeners=%s", l, short(joinListeners(c.Listeners)))
@@ -285,8 +303,8 @@ func (c *Config) checkRoles() error {
 		if c.Controller && !bound {
 			return fmt.Errorf("controller.listener.names has %s, expected only names of listeners=%s where process.roles=%s", name, short(joinListeners(c.Listeners)), getRoles(c))
 		}
-		if !c.Controller && bound {
-			return fmt.Errorf("listeners has %v, expected none of controller.listener.names where process.roles=%s", l, getRoles(c))
+		if _, told := Named(c.AdvertisedListeners, name); !c.Controller && bound && !told {
+			return fmt.Errorf("listeners has %v, expected %s in advertised.listeners=%s too: the voters find a node that is none where it registered", l, name, short(joinListeners(c.AdvertisedListeners)))
 		}
 	}
 	for _, l := range c.Listeners {

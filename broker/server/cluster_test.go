@@ -28,17 +28,29 @@ type cluster struct {
 // patience bounds every wait of a test for something that must come.
 const patience = 20 * time.Second
 
-// start starts n brokers; settings are lines of their configuration.
+// start starts n brokers, all of them voters; settings are lines of their configuration.
 func start(t testing.TB, n int, settings ...string) *cluster {
 	t.Helper()
+	return startRoles(t, n, 0, settings...)
+}
+
+// startRoles starts brokers of which the first are voters of the quorum too.
+func startRoles(t testing.TB, voting, others int, settings ...string) *cluster {
+	t.Helper()
+	n := voting + others
 	c := &cluster{t: t, servers: make([]*Server, n)}
 	ports := freePorts(t, n)
 	var voters []string
-	for i, port := range ports {
+	for i, port := range ports[:voting] {
 		voters = append(voters, fmt.Sprintf("%d@127.0.0.1:%d", i+1, port))
 	}
 	for i, port := range ports {
+		roles := "broker,controller"
+		if i >= voting {
+			roles = "broker"
+		}
 		text := fmt.Sprintf(`node.id=%d
+process.roles=%s
 controller.quorum.voters=%s
 advertised.listeners=PLAINTEXT://127.0.0.1:%d
 log.dirs=%s
@@ -49,7 +61,7 @@ controller.quorum.election.timeout.ms=500
 replica.fetch.backoff.ms=100
 replica.fetch.wait.max.ms=200
 replica.lag.time.max.ms=3000
-`, i+1, strings.Join(voters, ","), port, t.TempDir(), freePorts(t, 1)[0])
+`, i+1, roles, strings.Join(voters, ","), port, t.TempDir(), freePorts(t, 1)[0])
 		cfg, err := config.Parse(text + strings.Join(settings, "\n"))
 		if err != nil {
 			t.Fatal(err)

@@ -21,6 +21,8 @@ const (
 type link struct {
 	to  broker.Link
 	way *way // nil while there is none
+
+	problem string // why there was no address last, as logged
 }
 
 // way is one connection to a peer, from the moment that it is dialled on. What it reports after it was given up is not heard.
@@ -42,8 +44,13 @@ func (l *link) send(s *Server, frame []byte) bool {
 	if l.way == nil {
 		address, err := s.addressOf(l.to)
 		if err != nil {
+			if l.problem != err.Error() {
+				l.problem = err.Error()
+				s.log.Warn("no way to a peer", "error", err)
+			}
 			return false
 		}
+		l.problem = ""
 		ctx, cancel := context.WithTimeout(context.Background(), min(s.cfg.Shell.ConnectionSetupTimeout, s.linkTimeout(l.to)))
 		w := &way{to: l.to, address: address, queue: make(chan []byte, queueMax), dead: make(chan struct{}), cancel: cancel}
 		l.way = w

@@ -69,9 +69,10 @@ func carry(client net.Conn, to int) {
 }
 
 // startApart starts brokers whose listeners are apart: BROKER between them, CONTROLLER for the quorum, and EXTERNAL, which is advertised
-// at a port that leads to it.
-func startApart(t *testing.T, n int) (c *cluster, published []*forward) {
+// at a port that leads to it. The first of them are the quorum's voters; the others are brokers only.
+func startApart(t *testing.T, voting, others int) (c *cluster, published []*forward) {
 	t.Helper()
+	n := voting + others
 	c = &cluster{t: t, servers: make([]*Server, n)}
 	t.Cleanup(func() {
 		for i := range c.servers {
@@ -80,17 +81,22 @@ func startApart(t *testing.T, n int) (c *cluster, published []*forward) {
 	})
 	ports := freePorts(t, 3*n)
 	var voters []string
-	for i := range n {
+	for i := range voting {
 		voters = append(voters, fmt.Sprintf("%d@127.0.0.1:%d", i+1, ports[3*i+1]))
 	}
 	for i := range n {
 		between, controller, external := ports[3*i], ports[3*i+1], ports[3*i+2]
 		f := publish(t, external)
 		published = append(published, f)
+		roles, told := "broker,controller", ""
+		if i >= voting {
+			roles, told = "broker", fmt.Sprintf(",CONTROLLER://127.0.0.1:%d", controller)
+		}
 		cfg, err := config.Parse(fmt.Sprintf(`node.id=%d
+process.roles=%s
 controller.quorum.voters=%s
 listeners=BROKER://127.0.0.1:%d,CONTROLLER://127.0.0.1:%d,EXTERNAL://:%d
-advertised.listeners=BROKER://127.0.0.1:%d,EXTERNAL://127.0.0.1:%d
+advertised.listeners=BROKER://127.0.0.1:%d,EXTERNAL://127.0.0.1:%d%s
 listener.security.protocol.map=BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT,EXTERNAL:PLAINTEXT
 inter.broker.listener.name=BROKER
 controller.listener.names=CONTROLLER
@@ -100,7 +106,7 @@ broker.heartbeat.interval.ms=300
 controller.quorum.election.timeout.ms=500
 replica.fetch.backoff.ms=100
 replica.fetch.wait.max.ms=200
-`, i+1, strings.Join(voters, ","), between, controller, external, between, f.port, t.TempDir()))
+`, i+1, roles, strings.Join(voters, ","), between, controller, external, between, f.port, told, t.TempDir()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +120,7 @@ replica.fetch.wait.max.ms=200
 // time. Each is told the addresses that hold where it is, and finds what the other wrote.
 func TestClientsInsideAndOutside(t *testing.T) {
 	t.Parallel()
-	c, published := startApart(t, 3)
+	c, published := startApart(t, 3, 0)
 	inside := c.addresses()
 	var outside []string
 	for _, f := range published {
@@ -179,7 +185,7 @@ func TestClientsInsideAndOutside(t *testing.T) {
 // taken.
 func TestEachListenerServesItsOwn(t *testing.T) {
 	t.Parallel()
-	c, _ := startApart(t, 1)
+	c, _ := startApart(t, 1, 0)
 	c.create("orders", 1, 1, "1")
 
 	produce := kmsg.NewPtrProduceRequest()
@@ -218,7 +224,7 @@ func hungUp(err error) bool { return err != nil && !errors.Is(err, os.ErrDeadlin
 // others are free again.
 func TestAPortInUseReleasesTheOthers(t *testing.T) {
 	t.Parallel()
-	c, _ := startApart(t, 1)
+	c, _ := startApart(t, 1, 0)
 	cfg := c.configs[0]
 	free := freePorts(t, 2)
 	taken := cfg.Listeners[2]

@@ -194,21 +194,27 @@ func (s *Server) reply(r *broker.Reply) {
 }
 
 // addressOf is where a peer listens for what goes to it: fetches go to its inter-broker listener, where it registered; the controller's
-// part of it is where controller.quorum.voters says.
+// part of it is where controller.quorum.voters says. What the quorum sends to a broker that is no voter goes to where that one registered.
 func (s *Server) addressOf(to broker.Link) (string, error) {
-	if to.Purpose == broker.ForFetch {
-		b := s.node.Image().Brokers[to.Peer]
-		if e, ok := b.Endpoint(s.cfg.InterBrokerListener); ok {
+	listeners := []string{s.cfg.InterBrokerListener}
+	if to.Purpose != broker.ForFetch {
+		for _, v := range s.cfg.Voters {
+			if v.ID == to.Peer {
+				return address(v.Host, v.Port), nil
+			}
+		}
+		if to.Purpose != broker.ForRaft {
+			return "", fmt.Errorf("node %d is no voter", to.Peer)
+		}
+		listeners = s.cfg.QuorumListeners()
+	}
+	b := s.node.Image().Brokers[to.Peer]
+	for _, name := range listeners {
+		if e, ok := b.Endpoint(name); ok {
 			return address(e.Host, e.Port), nil
 		}
-		return "", fmt.Errorf("broker %d is not registered with an endpoint at listener %s", to.Peer, s.cfg.InterBrokerListener)
 	}
-	for _, v := range s.cfg.Voters {
-		if v.ID == to.Peer {
-			return address(v.Host, v.Port), nil
-		}
-	}
-	return "", fmt.Errorf("node %d is no voter", to.Peer)
+	return "", fmt.Errorf("broker %d is registered with endpoints %v, expected one at %v", to.Peer, b.Endpoints, listeners)
 }
 
 func address(host string, port int32) string { return net.JoinHostPort(host, strconv.Itoa(int(port))) }
