@@ -3,7 +3,6 @@ package checker
 import (
 	"math/rand/v2"
 	"slices"
-	"testing"
 
 	"tidemark/history"
 )
@@ -277,55 +276,4 @@ var planters = []planter{
 		}
 		return true
 	}},
-}
-
-const seedsPerClass = 120
-
-// TestSilentOnValidHistories checks that a history without an anomaly is valid, whatever outcomes were unknown.
-func TestSilentOnValidHistories(t *testing.T) {
-	unknown, valid := int64(0), 0
-	for seed := range uint64(3 * seedsPerClass) {
-		g := newGenerator(seed, 600)
-		v := Check(testRun(g.partitions), g.generate(), nil, Options{})
-		if len(v.Findings) > 0 {
-			t.Fatalf("seed %d: %s: %s", seed, v.Status, v.Findings[0].Text)
-		}
-		if v.Status == Valid {
-			valid++
-		}
-		unknown += v.Stats.Unknown
-	}
-	if valid < 2*seedsPerClass || unknown < 1000 {
-		t.Fatalf("%d valid of %d, %d unknown outcomes: the generator has gone stale", valid, 3*seedsPerClass, unknown)
-	}
-}
-
-// TestPlantedAnomalies plants one anomaly at a time and requires its class, and no other, in one finding.
-func TestPlantedAnomalies(t *testing.T) {
-	for _, pl := range planters {
-		t.Run(string(pl.class)+"/"+pl.name, func(t *testing.T) {
-			planted := 0
-			for seed := range uint64(seedsPerClass) {
-				g := newGenerator(seed, 600)
-				h := g.generate()
-				if !pl.plant(rand.New(rand.NewPCG(seed, 3)), h) {
-					continue
-				}
-				planted++
-				v := Check(testRun(g.partitions), h, nil, Options{})
-				if v.Status != Invalid {
-					t.Fatalf("seed %d: %s (%s)", seed, v.Status, v.Reason)
-				}
-				if len(v.Findings) != 1 || v.Findings[0].Class != pl.class || v.Findings[0].Count != 1 {
-					for _, f := range v.Findings {
-						t.Log(f.Text, f.Count)
-					}
-					t.Fatalf("seed %d: want one finding: %s", seed, pl.class)
-				}
-			}
-			if planted < seedsPerClass/4 {
-				t.Fatalf("planted only %d of %d times", planted, seedsPerClass)
-			}
-		})
-	}
 }

@@ -11,7 +11,6 @@ import (
 )
 
 // retrying makes every producer of a run one that sends a value again until it is acknowledged.
-func retrying(r *history.Run) { r.Client, r.Writers, r.Readers = history.ClientFranz, 3, 2 }
 
 // repeating is a generated history and its run, whose clients are of that kind.
 func repeating(seed uint64, client string) (*history.History, history.Run) {
@@ -28,7 +27,7 @@ func repeating(seed uint64, client string) (*history.History, history.Run) {
 func TestARetryMayRepeatItsValue(t *testing.T) {
 	for _, tt := range []struct {
 		client string
-		sender func(process int32) bool
+		sender func(client int32) bool
 		want   Status
 	}{
 		{history.ClientFranz, func(int32) bool { return true }, Valid},
@@ -39,7 +38,7 @@ func TestARetryMayRepeatItsValue(t *testing.T) {
 		for seed := range uint64(40) {
 			h, run := repeating(seed, tt.client)
 			rng := rand.New(rand.NewPCG(seed, 9))
-			op := pick(rng, h, func(op *history.Op) bool { return acked(op) && tt.sender(op.Process) })
+			op := pick(rng, h, func(op *history.Op) bool { return acked(op) && tt.sender(op.Process%int32(run.Writers+run.Readers+2)) })
 			appendEnd(h, op.Partition, op.Value)
 			v := Check(run, h, nil, Options{PorcupineSteps: 1_000_000})
 			if v.Status != tt.want || len(v.Findings) != 1 || v.Findings[0].Class != Duplicate {
@@ -140,7 +139,7 @@ func TestACopyIsAChange(t *testing.T) {
 				op.Outcome, op.ReturnIndex = history.Info, h.Faults[0].Index-1
 			}
 		}
-		h.Steps = h.Steps[:0]
+		h.Steps, h.States = h.Steps[:0], h.States[:0]
 		if v := Check(run, h, nil, Options{}); v.Status != Vacuous {
 			t.Fatalf("%s (%s)", v.Status, v.Reason)
 		}

@@ -32,7 +32,7 @@ func TestWholeOrUnknown(t *testing.T) {
 		{"final reads that failed", func(h *history.History) { fail(h, "final", "orders/0 was not read") }, Unknown, "rders/0 was not read"},
 		{"not settled", func(h *history.History) { fail(h, "settle", "ISR 1 of 3") }, Invalid, "Not settled"},
 		{"a broker that did not come back", func(h *history.History) {
-			h.Marks = slices.Insert(h.Marks, 1, history.Mark{Name: "heal", Failed: true, Detail: "broker 2 did not start"})
+			fail(h, "heal", "broker 2 did not start")
 		}, Invalid, "Not settled"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
