@@ -10,8 +10,6 @@ import (
 	"tidemark/history"
 )
 
-// retrying makes every producer of a run one that sends a value again until it is acknowledged.
-
 // repeating is a generated history and its run, whose clients are of that kind.
 func repeating(seed uint64, client string) (*history.History, history.Run) {
 	g := newGenerator(seed, 600)
