@@ -29,8 +29,8 @@ type implied struct {
 }
 
 // fold puts each anomaly under the one that it follows from: the first, in the order of Rules, that concerns the same record or the same
-// offset, or, of a high watermark that went back, a record in between that is lost. What stands under another has nothing under it itself.
-// Several sightings of one anomaly are one.
+// offset; of a high watermark that went back, a record in between that is lost; of a stale read, the high watermark that went back in that
+// answer. What stands under another has nothing under it itself. Several sightings of one anomaly are one.
 //
 // Two acknowledged writes that were both lost at one offset are two losses; so are two acknowledgements that name one wrong offset, and two
 // copies of different values.
@@ -88,6 +88,11 @@ func (c *logCheck) cause(out []anomaly, a *anomaly, offsets map[history.Offset]i
 		for i := len(out) - 1; i >= 0 && out[i].part == a.part; i-- {
 			taken := out[i].class == LostWrite || out[i].class == UncommittedRead
 			try(i, taken && a.offset <= out[i].offset && out[i].offset < a.upto)
+		}
+	}
+	if a.class == StaleRead && a.more <= 1 { // the answer that carried a high watermark from before
+		for i := len(out) - 1; i >= 0 && out[i].part == a.part; i-- {
+			try(i, out[i].class == HWBack && out[i].op == a.op)
 		}
 	}
 	return at, ok
