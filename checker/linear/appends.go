@@ -37,6 +37,7 @@ type appended struct {
 	op        *history.Op
 	offset    history.Offset
 	call, end int64
+	rank      int32 // its place among those of its window, by offset
 }
 
 // read is an answer with what it says of the log.
@@ -148,13 +149,13 @@ func (p *partition) place(q Question) {
 func (c *claim) explain(o history.Offset, seen int64) *appended {
 	for _, op := range c.acks {
 		if op.Offset == o {
-			return &appended{op, o, op.InvokeIndex, op.ReturnIndex}
+			return &appended{op: op, offset: o, call: op.InvokeIndex, end: op.ReturnIndex}
 		}
 	}
 	if c.sends == 0 {
 		return nil
 	}
-	a := &appended{c.first, o, c.first.InvokeIndex, seen}
+	a := &appended{op: c.first, offset: o, call: c.first.InvokeIndex, end: seen}
 	if c.sends == 1 && c.end >= 0 {
 		a.end = c.end
 	}
@@ -174,7 +175,7 @@ func (p *partition) claims(q Question) (claims map[string]*claim, placed map[spo
 		known := acked && op.Offset >= 0
 		repeats := q.Repeats != nil && q.Repeats(op)
 		if known && q.Durable {
-			p.appends = append(p.appends, &appended{op, op.Offset, op.InvokeIndex, op.ReturnIndex})
+			p.appends = append(p.appends, &appended{op: op, offset: op.Offset, call: op.InvokeIndex, end: op.ReturnIndex})
 			if !repeats {
 				continue
 			}

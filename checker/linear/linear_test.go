@@ -229,6 +229,27 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// TestManyUnknown judges two hundred unknown writes that stand in the log in the opposite order of their sending, as only the final read shows,
+// and the same with one that is missing: no answer takes more than a few steps for each.
+func TestManyUnknown(t *testing.T) {
+	const n = 200
+	for _, missing := range []bool{false, true} {
+		s := &tale{}
+		values := ""
+		for i := range int64(n) {
+			s.unknown(fmt.Sprint("v", i), 2*i)
+			values += fmt.Sprintf("v%d@%d ", n-1-i, i)
+		}
+		if missing {
+			s.acked("gone", n, 2*n, 2*n+1)
+		}
+		s.end(values, 3*n, 3*n+1)
+		if a := Judge(&s.h, Question{Durable: true, Dense: true}, Budget{Steps: 200_000}); len(a.Objects) > 0 != missing || a.Unjudged > 0 {
+			t.Errorf("missing %v: %+v", missing, a)
+		}
+	}
+}
+
 // TestPicture draws a window: the operations are told, with what went on, and no value is taken for the page's own.
 func TestPicture(t *testing.T) {
 	s := new(tale).acked("<img/>", 0, 1, 2).acked("b", 1, 4, 7).read("<img/>@0 c@1", 8, 9).acked(strings.Repeat("long", 100), 2, 10, 11)

@@ -71,6 +71,7 @@ func (p *partition) windows(size sizes) []*window {
 		}
 		least = max(least, at(a.call))
 		w := out[min(least, at(a.end))]
+		a.rank = int32(len(w.appends))
 		w.appends = append(w.appends, a)
 	}
 	return slices.DeleteFunc(out, func(w *window) bool { return w.size() == 0 })
