@@ -32,9 +32,10 @@ type premises struct {
 type partCheck struct {
 	*premises
 	part  int32
-	sent  []int32 // positions of its sends in the history, in order of invocation
-	polls []int32 // and of its polls
-	seeks []int32 // and of its seeks
+	sent  []int32          // positions of its sends in the history, in order of invocation
+	polls []int32          // and of its polls
+	ends  []history.Offset // of each poll that succeeded: where its answer ended
+	seeks []int32          // and of its seeks
 	dumps []*history.Dump
 	log   finalLog
 	sends *valueIndex

@@ -17,8 +17,12 @@ type sighting struct {
 // checkPolls walks every answer along the log. What a poll returned must stand there at the end; inside one answer offsets rise, none is
 // below the position asked for, and no committed record between them is missing. Polls that did not succeed say nothing.
 func (c *partCheck) checkPolls() {
-	for _, i := range c.polls {
+	c.ends = make([]history.Offset, len(c.polls))
+	for n, i := range c.polls {
 		op := &c.h.Ops[i]
+		if op.Outcome == history.OK {
+			c.ends[n] = readTo(op)
+		}
 		if op.Outcome == history.OK && len(op.Records) > 0 {
 			c.checkPoll(i, op)
 		}

@@ -24,7 +24,7 @@ func (c *partCheck) checkPositions() {
 	}
 	consumers := map[int32]*reading{}
 	seeks := c.seeks
-	for _, i := range c.polls {
+	for n, i := range c.polls {
 		op := &c.h.Ops[i]
 		if op.Final || op.Outcome != history.OK {
 			continue
@@ -49,7 +49,7 @@ func (c *partCheck) checkPositions() {
 		case op.Position > r.next:
 			c.passedOver(i, op, r)
 		}
-		r.next, r.moved = readTo(op), false
+		r.next, r.moved = c.ends[n], false
 	}
 }
 

@@ -23,12 +23,12 @@ func (c Contract) staleBound() time.Duration {
 // what was lost is told as lost. A final read is compared with the log anyhow, and what kgo gives out may have lain in its buffer.
 func (c *partCheck) checkStale() {
 	bound, slots := c.contract.staleBound(), c.log.slots
-	for _, i := range c.polls {
+	for n, i := range c.polls {
 		op := &c.h.Ops[i]
 		if op.Outcome != history.OK || op.Final || op.HW < 0 || c.run.Reticent(op.Process) {
 			continue
 		}
-		end := readTo(op)
+		end := c.ends[n]
 		if end < op.HW {
 			continue
 		}
