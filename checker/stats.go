@@ -80,6 +80,12 @@ func (a *activity) countFaults(h *history.History) int64 {
 				a.stats.FaultsByKind[f.Kind]++
 			}
 			first = min(first, l.applied, f.Index)
+		case history.FaultFailed: // it was seen in force and did not last
+			if l.observed {
+				l.observed = false
+				a.stats.FaultsObserved--
+				a.stats.FaultsByKind[f.Kind]--
+			}
 		}
 	}
 	return first

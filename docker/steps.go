@@ -48,6 +48,9 @@ func (c *Cluster) readSteps(m *machine) error {
 	defer c.recording.Unlock()
 	r := &m.steps
 	if got.Started != r.started { // another incarnation: its numbers begin anew
+		if r.incarnation > 0 && !r.isDown && !r.awaited {
+			c.down(m, "exited by itself, and was started by somebody else")
+		}
 		r.incarnation++
 		r.started, r.next, r.isDown, r.ending, r.awaited = got.Started, 0, false, "", false
 		c.step(m, history.StepStart, fmt.Sprintf("incarnation %d", r.incarnation), now-wall.Sub(time.Unix(0, got.Started)))

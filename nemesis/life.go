@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"tidemark/history"
 	"tidemark/world"
@@ -20,6 +21,8 @@ type action interface {
 	apply() (detail string, err error)
 	// probe looks once whether the fault is in force.
 	probe() (detail string, err error)
+	// still looks once more, right before the fault is undone, whether it lasted: the error says what is no more as it was.
+	still() error
 	// undo ends it, as far as it is not ended.
 	undo() error
 	// verify looks once whether it has ended.
@@ -34,10 +37,11 @@ type life struct {
 	line   Line
 	event  history.FaultEvent // the next event, but for its phase and detail
 	rnd    *rand.Rand
-	action action // nil until it is allowed
-	ended  bool   // verified undone
-	undone bool   // recorded as undone
-	unseen string // why no probe could have seen it in force
+	action action        // nil until it is allowed
+	ended  bool          // verified undone
+	undone bool          // recorded as undone
+	end    time.Duration // when it is to be undone
+	unseen string        // why no probe could have seen it in force
 }
 
 // errHidden is in a probe's error when other faults hide this one: it does not count, but nothing went wrong.
@@ -148,13 +152,13 @@ func (f *life) act() error {
 		return fmt.Errorf("not applied: %w", err)
 	}
 	f.record(history.FaultApplied, detail)
-	end := f.until
+	f.end = f.until
 	if f.line.For != 0 {
-		end = min(end, f.Env.Now()+f.line.For)
+		f.end = min(f.end, f.Env.Now()+f.line.For)
 	}
 	bound := f.Bound
 	if f.line.Fault.Kind != world.CanElect {
-		bound = min(bound, end-f.Env.Now())
+		bound = min(bound, f.end-f.Env.Now())
 	}
 	err = f.poll(bound, func() (err error) {
 		detail, err = f.action.probe()
@@ -169,10 +173,32 @@ func (f *life) act() error {
 		f.record(history.FaultObserved, detail)
 	}
 	f.Record.State(f.observe().raw)
-	if f.line.Fault.Kind != world.CanElect {
-		f.Env.Sleep(end - f.Env.Now())
+	if f.line.Fault.Kind == world.CanElect {
+		return err
+	}
+	f.Env.Sleep(f.end - f.Env.Now())
+	if err == nil && f.unseen == "" {
+		if gone := f.action.still(); gone != nil {
+			err = fmt.Errorf("not in force to its end: %w", gone)
+		}
 	}
 	return err
+}
+
+// overrunMin is from when on a fault that lasted longer than its line says so: the harness itself was held up.
+const overrunMin = time.Second
+
+// undoing is what is to be said of a fault that was just undone.
+func (f *life) undoing() string {
+	late := f.Env.Now() - f.end
+	if f.end == 0 || f.line.Fault.Kind == world.CanElect || late < overrunMin {
+		return f.unseen
+	}
+	said := fmt.Sprintf("%v later than its line says", late.Round(time.Millisecond))
+	if f.unseen != "" {
+		said += "; " + f.unseen
+	}
+	return said
 }
 
 // settle undoes the fault and verifies that.
@@ -184,7 +210,7 @@ func (f *life) settle() error {
 		}
 		if !f.undone {
 			f.undone = true
-			f.record(history.FaultUndone, f.unseen)
+			f.record(history.FaultUndone, f.undoing())
 		}
 		if detail, err = f.action.verify(); err != nil {
 			return fmt.Errorf("not verified undone: %w", err)

@@ -108,23 +108,35 @@ func (o *outage) stop(b history.BrokerID) (detail string, err error) {
 	return fmt.Sprintf("%v; killed", err), nil
 }
 
-func (o *outage) probe() (string, error) {
-	want := world.ProcessGone
+// state is that of the processes while the fault is in force.
+func (o *outage) state() world.ProcessState {
 	switch o.line.Fault.Kind {
 	case world.CanPause:
-		want = world.ProcessPaused
+		return world.ProcessPaused
 	case world.CanFreeze:
-		want = world.ProcessFrozen
+		return world.ProcessFrozen
+	default:
+		return world.ProcessGone
 	}
+}
+
+func (o *outage) still() error {
 	for _, b := range o.done {
-		if state := o.Cluster.ProbeProcess(b); state != want {
-			return "", fmt.Errorf("broker %d is %s, expected %s", b, state, want)
+		if state := o.Cluster.ProbeProcess(b); state != o.state() {
+			return fmt.Errorf("broker %d is %s, expected %s", b, state, o.state())
 		}
+	}
+	return nil
+}
+
+func (o *outage) probe() (string, error) {
+	if err := o.still(); err != nil {
+		return "", err
 	}
 	if o.line.Fault.Kind == world.CanWipe {
 		return o.empty()
 	}
-	return fmt.Sprintf("brokers %s %s", brokers(o.done), want), nil
+	return fmt.Sprintf("brokers %s %s", brokers(o.done), o.state()), nil
 }
 
 // empty looks into the files of wiped brokers, where no replica may be left.

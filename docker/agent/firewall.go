@@ -109,12 +109,14 @@ func (f *firewall) remove(r Rule) (Counted, error) {
 	}
 	n := f.rules[i]
 	var last Counted
+	found := 0
 	err := f.change(func(c *nftables.Conn) error {
 		inForce, err := c.GetRules(f.table, f.chainOf(r.Direction))
 		if err != nil {
 			return err
 		}
 		last, inForce = n.among(inForce)
+		found = len(inForce)
 		for _, k := range inForce {
 			if err := c.DelRule(k); err != nil {
 				return err
@@ -126,6 +128,9 @@ func (f *firewall) remove(r Rule) (Counted, error) {
 		return Counted{}, err
 	}
 	f.rules = slices.Delete(f.rules, i, i+1)
+	if made := len(expressions(r)); found < made {
+		return last, fmt.Errorf("rule %+v: somebody else removed %d of the %d rules that the kernel had for it", r, made-found, made)
+	}
 	return last, nil
 }
 
