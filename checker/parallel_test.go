@@ -49,3 +49,24 @@ func TestInParallelCallsEachNumberOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestMemoryFollowsTheOperations: twice the operations, twice the memory, and less than 100 bytes for each.
+func TestMemoryFollowsTheOperations(t *testing.T) {
+	run := testRun(8)
+	run.Plan, run.World = "", ""
+	spent := func(ops int) float64 {
+		h := bigHistory(ops)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if v := Check(run, h, nil, Options{}); v.Status != Valid {
+			t.Fatalf("%s (%s)", v.Status, v.Reason)
+		}
+		runtime.ReadMemStats(&after)
+		return float64(after.TotalAlloc-before.TotalAlloc) / float64(ops)
+	}
+	for ops := 50_000; ops <= 200_000; ops *= 2 {
+		if bytes := spent(ops); bytes > 100 {
+			t.Errorf("%d operations: %.1f bytes each, expected at most 100", ops, bytes)
+		}
+	}
+}
