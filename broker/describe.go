@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"tidemark/broker/config"
+	"tidemark/broker/controller"
 	"tidemark/broker/kafka"
 	"tidemark/broker/metadata"
 )
@@ -49,10 +50,10 @@ func (n *Node) metadata(listener string, req *kmsg.MetadataRequest) *kmsg.Metada
 func findTopic(img *metadata.Image, asked kmsg.MetadataRequestTopic, listener string, version int16) kmsg.MetadataResponseTopic {
 	var name string
 	missing := kafka.UnknownTopicOrPartition
-	if asked.Topic != nil {
-		name = *asked.Topic
-	} else {
+	if asked.Topic == nil {
 		name, missing = img.Names[kafka.TopicID(asked.TopicID)], kafka.UnknownTopicID
+	} else if name = *asked.Topic; !controller.ValidTopicName(name) {
+		missing = kafka.InvalidTopic
 	}
 	if t := img.Topics[name]; t != nil {
 		return describeTopic(img, t, listener, version)

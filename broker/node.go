@@ -35,6 +35,8 @@ type Node struct {
 	life     lifecycle
 	active   kafka.BrokerID // the last active controller that this node knew
 
+	creating map[string]time.Duration // topics that the controller was asked for (autoCreate), with when they may be asked for again
+
 	waiting map[uint64]waiter // requests that an answer is owed to, by token
 	tokens  uint64
 	links   []*outbound
@@ -66,7 +68,7 @@ func Open(cfg config.Config, fs disk.FS, now time.Duration, rnd *rand.Rand) (*No
 	}
 	n := &Node{
 		cfg: cfg, clientID: "broker-" + strconv.Itoa(int(cfg.NodeID)),
-		active: kafka.NoBroker, waiting: map[uint64]waiter{}, flushes: map[disk.FlushID]innerFlush{},
+		active: kafka.NoBroker, creating: map[string]time.Duration{}, waiting: map[uint64]waiter{}, flushes: map[disk.FlushID]innerFlush{},
 	}
 	var err error
 	if n.ctl, err = controller.Open(cfg, fs, now, rnd); err != nil {

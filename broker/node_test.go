@@ -199,6 +199,7 @@ func (s *scenario) build(d *datadriven.TestData, topic string) kmsg.Request {
 			asked.Topic = &topic
 			req.Topics = append(req.Topics, asked)
 		}
+		req.AllowAutoTopicCreation = d.HasArg("create")
 		return req
 	case "describe-cluster":
 		return kmsg.NewPtrDescribeClusterRequest()

@@ -84,7 +84,9 @@ func (n *Node) dispatch(now time.Duration, listener string, conn ConnID, h wire.
 	case *kmsg.ApiVersionsRequest:
 		n.reply(conn, h.CorrelationID, n.apiVersions(listener, h.Version))
 	case *kmsg.MetadataRequest:
-		n.reply(conn, h.CorrelationID, n.metadata(listener, req))
+		resp := n.metadata(listener, req)
+		n.autoCreate(now, req, resp)
+		n.reply(conn, h.CorrelationID, resp)
 	case *kmsg.DescribeClusterRequest:
 		n.reply(conn, h.CorrelationID, n.describeCluster(listener, req))
 	case *kmsg.DescribeConfigsRequest:

@@ -44,6 +44,7 @@ var quick = map[string]string{
 	"controller.socket.timeout.ms":                  "2000",
 	"log.segment.bytes":                             "32768",
 	"auto.leader.rebalance.enable":                  "false",
+	"auto.create.topics.enable":                     "false", // a run creates its own
 }
 
 // Quick lists what a run's configuration differs in from Kafka's where its options leave it open: key=value, sorted by key.
@@ -121,7 +122,7 @@ func Expand(run history.Run, plan string) (history.Run, error) {
 		return run, fmt.Errorf("plan: %w", err)
 	}
 	run.Plan = parsed.String()
-	return run, parsed.Check(abilities(run), BrokerIDs(run), Partitions(run))
+	return run, checkPlan(run, parsed)
 }
 
 // Verify checks a run that was expanded before and stored: its options, configuration and plan. The error names what is wrong and what was
@@ -136,6 +137,16 @@ func Verify(run history.Run) error {
 	plan, err := nemesis.Parse(run.Plan)
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
+	}
+	return checkPlan(run, plan)
+}
+
+// checkPlan looks whether a run's world can do its plan.
+func checkPlan(run history.Run, plan nemesis.Plan) error {
+	for i, l := range plan.Lines {
+		if kind := l.Fault.Kind; run.World == Contained && (kind == world.CanPowerFail || kind == world.CanClock) {
+			return fmt.Errorf("fault %d of the plan (%v): containers cannot do %s, as they share the machine's page cache and its clock; --world %s can", i+1, l, kind, Simulated)
+		}
 	}
 	return plan.Check(abilities(run), BrokerIDs(run), Partitions(run))
 }

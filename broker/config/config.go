@@ -43,6 +43,7 @@ type Config struct {
 	PlaintextListeners           []string       // listener.security.protocol.map: the listeners that it maps, each to PLAINTEXT
 	DefaultReplicationFactor     int            // default.replication.factor
 	NumPartitions                int            // num.partitions
+	AutoCreateTopics             bool           // auto.create.topics.enable
 	MinInsyncReplicas            int            // min.insync.replicas
 	UncleanLeaderElection        bool           // unclean.leader.election.enable
 	EligibleLeaderReplicas       bool           // eligible.leader.replicas.enable; false is the classic mode
@@ -79,7 +80,7 @@ func Default() Config {
 	return Config{
 		NodeID: kafka.NoBroker, Broker: true, Controller: true,
 		InterBrokerListener: Plaintext, PlaintextListeners: []string{Plaintext},
-		DefaultReplicationFactor: 1, NumPartitions: 1, MinInsyncReplicas: 1, EligibleLeaderReplicas: true,
+		DefaultReplicationFactor: 1, NumPartitions: 1, AutoCreateTopics: true, MinInsyncReplicas: 1, EligibleLeaderReplicas: true,
 		ReplicaLagTimeMax: 30 * time.Second, ReplicaFetchWaitMax: 500 * time.Millisecond, ReplicaFetchMinBytes: 1,
 		ReplicaFetchMaxBytes: 1 << 20, ReplicaFetchResponseMaxBytes: 10 << 20, ReplicaFetchBackoff: time.Second,
 		ReplicaSocketTimeout: 30 * time.Second, HWCheckpointInterval: 5 * time.Second,

@@ -29,6 +29,7 @@ var keys = slices.SortedFunc(slices.Values(slices.Concat(shellKeys(), listenerKe
 	{name: "tidemark.bug", get: func(c *Config) string { return string(c.Bug) }, set: setBug},
 	number("default.replication.factor", 1, math.MaxInt16, func(c *Config) *int { return &c.DefaultReplicationFactor }),
 	number("num.partitions", 1, 10_000, func(c *Config) *int { return &c.NumPartitions }),
+	truth("auto.create.topics.enable", func(c *Config) *bool { return &c.AutoCreateTopics }),
 	topic(number("min.insync.replicas", 1, math.MaxInt16, func(c *Config) *int { return &c.MinInsyncReplicas })),
 	topic(truth("unclean.leader.election.enable", func(c *Config) *bool { return &c.UncleanLeaderElection })),
 	truth("eligible.leader.replicas.enable", func(c *Config) *bool { return &c.EligibleLeaderReplicas }),

@@ -20,6 +20,11 @@ const maxNewPartitions = 10_000
 // topicName is what Kafka allows as a topic's name (Topic.java), but for "." and "..".
 var topicName = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
 
+// ValidTopicName reports whether a topic may have that name.
+func ValidTopicName(name string) bool {
+	return topicName.MatchString(name) && name != "." && name != ".."
+}
+
 // topicConfigs are the configuration keys that a topic may set, each with what its value must be.
 var topicConfigs = map[string]struct {
 	expected string
@@ -67,7 +72,7 @@ func createTopics(v view, req *kmsg.CreateTopicsRequest, rnd *rand.Rand) decisio
 
 // planTopic judges a topic and assigns its replicas.
 func planTopic(v view, spread *spread, t kmsg.CreateTopicsRequestTopic, room int) ([][]kafka.BrokerID, *refusal) {
-	if !topicName.MatchString(t.Topic) || t.Topic == "." || t.Topic == ".." {
+	if !ValidTopicName(t.Topic) {
 		return nil, &refusal{kafka.InvalidTopic, fmt.Sprintf("topic name %q, expected 1 to 249 of a-z A-Z 0-9 . _ -", t.Topic)}
 	}
 	if v.img.Topics[t.Topic] != nil {

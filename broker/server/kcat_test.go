@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // TestKcat lists, produces and consumes with kcat, and so with librdkafka, against one broker and against three.
@@ -60,4 +62,31 @@ func kcat(t *testing.T, input string, args ...string) string {
 		t.Fatalf("kcat %s: %v\n%s%s", strings.Join(args, " "), err, out, stderr.String())
 	}
 	return string(out)
+}
+
+// TestKcatNeedsNoTopic produces to topics that nobody created, each through another broker, so that the controller is asked over a link too,
+// and from a broker that is no voter. It has num.partitions and default.replication.factor.
+func TestKcatNeedsNoTopic(t *testing.T) {
+	t.Parallel()
+	c := startRoles(t, 1, 1, "num.partitions=3", "default.replication.factor=2")
+	c.ready()
+	for i, at := range c.addresses() {
+		topic := []string{"orders", "payments"}[i]
+		sent := numbered(topic, 50)
+		kcat(t, strings.Join(sent, "\n")+"\n", "-b", at, "-P", "-t", topic)
+		got := strings.Fields(kcat(t, "", "-b", at, "-C", "-t", topic, "-o", "beginning", "-e", "-q"))
+		slices.Sort(got)
+		if slices.Sort(sent); !slices.Equal(got, sent) {
+			t.Errorf("consumed %d records of %s, sent %d:\n%q", len(got), topic, len(sent), got)
+		}
+		listed := kcat(t, "", "-b", at, "-L", "-t", topic)
+		if !strings.Contains(listed, "with 3 partitions") || !strings.Contains(listed, "replicas: 1,2") {
+			t.Errorf("%s has other than 3 partitions of 2 replicas:\n%s", topic, listed)
+		}
+	}
+	client := c.client(kgo.AllowAutoTopicCreation())
+	c.produce(client, "refunds", "a", "b")
+	if got := c.consume("refunds", 2); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("consumed %q", got)
+	}
 }
