@@ -2,6 +2,7 @@ package docker
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"tidemark/broker/server/debug"
@@ -49,7 +50,7 @@ func (c *Cluster) readSteps(m *machine) error {
 	r := &m.steps
 	if got.Started != r.started { // another incarnation: its numbers begin anew
 		if r.incarnation > 0 && !r.isDown && !r.awaited {
-			c.down(m, "exited by itself, and was started by somebody else")
+			c.down(m, history.ExitedByItself+", and was started by somebody else")
 		}
 		r.incarnation++
 		r.started, r.next, r.isDown, r.ending, r.awaited = got.Started, 0, false, "", false
@@ -115,8 +116,25 @@ func (c *Cluster) noticed(m *machine) {
 	case m.steps.ending != "":
 		c.down(m, m.steps.ending)
 	default:
-		c.down(m, "exited by itself")
+		c.down(m, history.ExitedByItself+c.exitWords(m))
 	}
+}
+
+// exitWords says with which code a broker's process ended and what it said last.
+func (c *Cluster) exitWords(m *machine) string {
+	info, err := c.inspect(m.broker)
+	if err != nil || info.State.Running {
+		return ""
+	}
+	said := fmt.Sprintf(" with code %d", info.State.ExitCode)
+	if info.State.OOMKilled {
+		said += ", out of memory"
+	}
+	if text, err := c.logOf(m.broker, "1"); err == nil && strings.TrimSpace(text) != "" {
+		text = strings.TrimSpace(text)
+		said += ": " + text[max(0, len(text)-wordsBytesMax):]
+	}
+	return said
 }
 
 // down records, once, that a broker is down. The recording lock is held.

@@ -49,6 +49,9 @@ const (
 	StepRecovery StepKind = "recovery" // Broker's recovery cut its log From → To (torn tail, lost segment)
 )
 
+// ExitedByItself begins the Detail of a StepDown of a broker that nobody killed or stopped.
+const ExitedByItself = "exited by itself"
+
 // UncleanElection stands in the Detail of a StepISR that elected, uncleanly, a leader from outside ISR and ELR.
 const UncleanElection = "unclean election"
 

@@ -243,7 +243,7 @@ func (h *host) next() bool {
 func (h *host) carry(out *broker.Output) {
 	h.record(out)
 	if out.Fatal != nil {
-		h.end(endByKill, "failed: "+out.Fatal.Error())
+		h.end(endByKill, history.ExitedByItself+": "+out.Fatal.Error())
 		return
 	}
 	for _, to := range out.Resets {
