@@ -37,7 +37,6 @@ type story struct {
 	part      history.Partition
 	processes map[string]int32
 	open      map[string]int
-	settled   bool
 }
 
 func newStory(run history.Run) *story {
