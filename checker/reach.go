@@ -34,7 +34,7 @@ var Reaches = []Reach{
 	{TwoValues, InPart, InPart, "Two appends, or an append and an answer, are at one offset. What replicas hold it does not see."},
 	{AckOffsetMismatch, Sees, Sees, "The append is at the offset of its acknowledgement, and an answer shows the value elsewhere."},
 	{LostWrite, InPart, Blind, "A final read went past its offset, or ended below it. What only replicas tell it does not see, nor the loss of a write whose offset nobody told."},
-	{UncommittedRead, Sees, Sees, "What an answer showed was appended, and a final read leaves it out."},
+	{UncommittedRead, InPart, InPart, "What an answer showed was appended, and a final read leaves it out. What only replicas tell it does not see."},
 	{RealtimeOrder, Sees, Sees, "Appends are made in order of offset, each between its call and its return."},
 	{NonmonotonicSend, Sees, Sees, "The same, by one producer."},
 	{NonmonotonicPoll, InPart, InPart, "Inside one answer. What a consumer did before it does not see."},
