@@ -29,6 +29,7 @@ func Check(run history.Run, h *history.History, broken []Broken, opt Options) Ve
 	v.Findings = c.findings()
 	v.Porcupine = askSecond(&c.premises, opt.PorcupineSteps)
 	v.Findings = append(v.Findings, v.secondFindings()...)
+	v.Findings = append(v.Findings, exitFindings(h, contract)...)
 	v.Findings = append(v.Findings, settleFindings(h, contract)...)
 	v.Findings = differing(h, v.Findings)
 	v.Findings = append(v.Findings, brokenFindings(broken)...)
@@ -116,7 +117,7 @@ func (v *Verdict) conclude(act *activity, undecided int64, unfinished string) {
 		case Violation:
 			violations++
 		case Allowed:
-			allowed++
+			allowed += max(1, v.Findings[i].Count)
 			if w := v.Contract.whyAllowed(v.Findings[i].Class); !slices.Contains(why, w) {
 				why = append(why, w)
 			}
@@ -149,7 +150,7 @@ func (v *Verdict) conclude(act *activity, undecided int64, unfinished string) {
 		v.Status = Valid
 		v.Reason = v.agreement()
 		if allowed > 0 {
-			v.Reason += " The contract allows " + count(allowed, "finding") + ": " + strings.Join(why, " ")
+			v.Reason += " The contract allows " + counted(allowed, "anomaly", "anomalies") + ": " + strings.Join(why, " ")
 		}
 	}
 }

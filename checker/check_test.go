@@ -139,6 +139,7 @@ func TestSeverityTable(t *testing.T) {
 		Unseen:            "iiiiiiiiiiiii",
 		NotSettled:        "vvvvvv--vvvv-",
 		ReplicasDiffer:    "vvvvvvvvvvvvv",
+		BrokerExited:      "vvvvvvvvvvvvv",
 		InvariantBroken:   "vvvvvvvvvvvvv",
 		Nonlinearizable:   "vvvvvvvvvvvvv",
 	}

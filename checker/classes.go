@@ -24,6 +24,7 @@ const (
 	AckWithoutOffset  Class = "acknowledged without an offset"
 	Trimmed           Class = "trimmed" // below the log start, as retention or DeleteRecords leave it
 	Unseen            Class = "acknowledged and never seen"
+	BrokerExited      Class = "broker exited by itself"
 	NotSettled        Class = "not settled"
 	ReplicasDiffer    Class = "replicas differ" // after settling, when every replica must hold the same
 	InvariantBroken   Class = "invariant broken"
@@ -92,6 +93,7 @@ var Rules = []Rule{
 	{AckWithoutOffset, "A write was acknowledged without an offset. It is in the log, or its loss is told; where it must stand, nobody said.", informing, ""},
 	{Trimmed, "An acknowledged write is below the log start, where retention or DeleteRecords removed it.", informing, ""},
 	{Unseen, "An acknowledged write was in no answer, and no final read and no full set of replica dumps tells whether it is in the log.", informing, ""},
+	{BrokerExited, "A broker went down that nobody had killed, stopped or taken the power from.", always, ""},
 	{NotSettled, "The cluster did not come to rest within the bound after every fault was undone, or a fault could not be undone.", canSettle, ""},
 	{ReplicasDiffer, "After settling the replicas' logs are not of the same length and of the same leader epochs.", always, ""},
 	{InvariantBroken, "An invariant of the replication protocol was broken in a state that the simulator saw.", always, ""},

@@ -61,7 +61,7 @@ func (c Contract) because() string {
 	case c.MinISR <= 1:
 		return "With acks=all, clean elections and min.insync.replicas 1 the only in-sync replica has every acknowledged write, and no fault inside the budget takes unsynced data from it."
 	default:
-		return fmt.Sprintf("With acks=all, clean elections and min.insync.replicas %d every acknowledged write is on %d replicas at least, and fewer lose data at once inside the budget.", c.MinISR, c.MinISR)
+		return fmt.Sprintf("With acks=all, clean elections and min.insync.replicas %d every acknowledged write is on at least %d replicas, and inside the budget fewer than %d lose data at once.", c.MinISR, c.MinISR, c.MinISR)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 //	c1 seek 7                           the consumer moves its position
 //	broker 1 leads in epoch 3, hw 9     as the observer saw it
 //	broker 1 goes down
+//	broker 1 exited by itself with code 2
 //	wait 30s
 //	settled                             every fault undone, clients drained, markers read back
 //	not settled: why
@@ -251,10 +252,14 @@ func (s *story) broker(rest string) error {
 	}
 	b := history.BrokerID(n)
 	held, holds := strings.CutPrefix(what, "holds")
+	how, exits := strings.CutPrefix(what, history.ExitedByItself)
 	lead, leads := strings.CutPrefix(what, "leads in ")
 	switch {
 	case what == "goes down":
 		s.h.Steps = append(s.h.Steps, history.Step{Index: s.tick(), Time: s.now, Kind: history.StepDown, Broker: b, Epoch: -1, Peer: history.NoBroker})
+	case exits:
+		s.h.Steps = append(s.h.Steps, history.Step{Index: s.tick(), Time: s.now, Kind: history.StepDown, Broker: b, Epoch: -1, Peer: history.NoBroker,
+			Detail: history.ExitedByItself + how})
 	case what == "could not be read":
 		s.h.Dumps = append(s.h.Dumps, history.Dump{Index: s.tick(), Time: s.now, Broker: b, Partition: s.part, Err: "input/output error"})
 	case holds:
@@ -280,7 +285,7 @@ func (s *story) broker(rest string) error {
 			{Broker: b, Up: true, Leads: true, Epoch: history.Epoch(offsets["epoch"]), LEO: offsets["hw"], HW: offsets["hw"]}}}
 		s.h.States = append(s.h.States, history.ClusterState{Index: s.tick(), Time: s.now, Controller: history.NoBroker, Partitions: []history.PartitionState{p}})
 	default:
-		return fmt.Errorf("broker %s %q, expected holds, leads in, goes down or could not be read", id, what)
+		return fmt.Errorf("broker %s %q, expected holds, leads in, goes down, exited by itself or could not be read", id, what)
 	}
 	return nil
 }
