@@ -67,7 +67,7 @@ func Start(env *Env, engine *Engine, opt Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := engine.checkLimits(env.ctx, opt); err != nil {
+	if err := engine.CheckLimits(env.ctx, opt.Memory, opt.CPUs); err != nil {
 		return nil, err
 	}
 	if err := c.makeReady(); err != nil {
@@ -91,9 +91,7 @@ func (c *Cluster) makeReady() error {
 		made <- err
 	}()
 	removed, err := c.engine.Cleanup(c.env.ctx, false)
-	if len(removed) > 0 {
-		c.opt.Say("removed what an earlier run left: " + strings.Join(removed, ", "))
-	}
+	tellRemoved(removed, c.opt.Say)
 	if err != nil {
 		err = fmt.Errorf("removing what earlier runs left: %w", err)
 	}
@@ -186,7 +184,6 @@ func (m *machine) volumes() (data, metadata string) {
 func (c *Cluster) Close() error {
 	defer c.http.CloseIdleConnections()
 	if c.opt.Keep {
-		c.opt.Say("the cluster is kept, until tidemark cleanup: " + c.Addresses())
 		return nil
 	}
 	return c.takeDown()
@@ -198,19 +195,18 @@ func (c *Cluster) takeDown() error {
 	defer cancel()
 	_, err := c.engine.removeAll(ctx, func() ([]thing, error) { return c.engine.things(ctx, c.owner.run) })
 	removed, others := c.engine.Cleanup(ctx, false)
-	if len(removed) > 0 {
-		c.opt.Say("removed what another run left: " + strings.Join(removed, ", "))
-	}
+	tellRemoved(removed, c.opt.Say)
 	return errors.Join(err, others)
 }
 
-// Addresses says where clients find the brokers.
-func (c *Cluster) Addresses() string {
-	var out []string
+// Addresses says where clients find the brokers, a line a broker, and how to ask them who they are.
+func (c *Cluster) Addresses() []string {
+	var out, published []string
 	for _, m := range c.machines {
-		out = append(out, fmt.Sprintf("broker %d at %s:%d and %s (container %s)", m.id, m.address, agent.BrokerPort, m.published, m.broker))
+		out = append(out, fmt.Sprintf("broker %d: %s from this machine, %s:%d from the network %s, container %s", m.id, m.published, m.address, agent.BrokerPort, c.network, m.broker))
+		published = append(published, m.published)
 	}
-	return strings.Join(out, ", ")
+	return append(out, "kcat -b "+strings.Join(published, ",")+" -L")
 }
 
 // Name names the cluster: its network, and the beginning of its containers' names.

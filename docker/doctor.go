@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -14,6 +15,7 @@ import (
 type Finding struct {
 	What string // what was looked at, with what was found
 	OK   bool
+	Note bool // worth a look, though it rules out nothing; OK, too
 	// Of what is not as it should be: what that rules out, and how to get it.
 	RulesOut string
 	How      string
@@ -107,13 +109,32 @@ func (e *Engine) examineBinary(binary string) Finding {
 }
 
 func (e *Engine) examineLeftovers(ctx context.Context) Finding {
-	left, err := e.Leftovers(ctx, true)
+	left, err := e.leftovers(ctx, true)
 	switch {
 	case err != nil:
 		return Finding{What: err.Error(), RulesOut: "nothing by itself", How: "ask again"}
 	case len(left) > 0:
-		return Finding{What: "left by earlier runs: " + strings.Join(left, ", "), RulesOut: "nothing: the next run removes what was not kept on purpose", How: "tidemark cleanup"}
+		return Finding{What: tellLeft(left), OK: true, Note: true}
 	default:
 		return Finding{What: "nothing is left of earlier runs", OK: true}
 	}
+}
+
+// tellLeft names the runs of what was left, and what removes it.
+func tellLeft(left []thing) string {
+	var runs []string
+	for _, t := range left {
+		name := t.owner.run
+		if t.owner.keep {
+			name += " kept"
+		}
+		if !slices.Contains(runs, name) {
+			runs = append(runs, name)
+		}
+	}
+	are := "are"
+	if len(runs) == 1 {
+		are = "is"
+	}
+	return fmt.Sprintf("%s %s left (%s): tidemark cleanup", numbered(len(runs), "cluster"), are, strings.Join(runs, ", "))
 }

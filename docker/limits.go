@@ -2,6 +2,7 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/docker/docker/api/types/container"
@@ -17,9 +18,13 @@ const (
 	tasksMax    = 512
 )
 
-// checkLimits holds the limits that were asked for to what the engine's machine has.
-func (e *Engine) checkLimits(ctx context.Context, opt Options) error {
-	if opt.Memory == 0 && opt.CPUs == 0 {
+// ErrLimit marks a limit that the engine's machine cannot give.
+var ErrLimit = errors.New("limit of a broker's container")
+
+// CheckLimits holds the limits that were asked for, as Options has them, to what the engine's machine has. The error is ErrLimit if they
+// are the trouble.
+func (e *Engine) CheckLimits(ctx context.Context, memory int64, cpus float64) error {
+	if memory == 0 && cpus == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, engineBound)
@@ -28,19 +33,19 @@ func (e *Engine) checkLimits(ctx context.Context, opt Options) error {
 	if err != nil {
 		return fmt.Errorf("the limits of the engine's machine: %w", err)
 	}
-	return checkLimits(opt, info)
+	return checkLimits(memory, cpus, info)
 }
 
-func checkLimits(opt Options, info system.Info) error {
+func checkLimits(memory int64, cpus float64, info system.Info) error {
 	switch {
-	case opt.Memory != 0 && !info.MemoryLimit:
-		return fmt.Errorf("memory limit %d bytes: the engine's kernel limits no memory (it takes the cgroup controller memory)", opt.Memory)
-	case opt.Memory != 0 && (opt.Memory < memoryMin || opt.Memory > info.MemTotal):
-		return fmt.Errorf("memory limit %d bytes, expected %d, which a broker needs to start, to %d, which the engine's machine has", opt.Memory, memoryMin, info.MemTotal)
-	case opt.CPUs != 0 && !info.CPUCfsQuota:
-		return fmt.Errorf("limit of %v processors: the engine's kernel has no quotas of them (it takes CONFIG_CFS_BANDWIDTH)", opt.CPUs)
-	case opt.CPUs != 0 && !(opt.CPUs >= cpusMin && opt.CPUs <= float64(info.NCPU)):
-		return fmt.Errorf("limit of %v processors, expected %v to %d, which the engine's machine has", opt.CPUs, cpusMin, info.NCPU)
+	case memory != 0 && !info.MemoryLimit:
+		return fmt.Errorf("%w: memory %d bytes: the engine's kernel limits no memory (it takes the cgroup controller memory)", ErrLimit, memory)
+	case memory != 0 && (memory < memoryMin || memory > info.MemTotal):
+		return fmt.Errorf("%w: memory %d bytes, expected %d (64m), which a broker needs to start, to %d, which the engine's machine has", ErrLimit, memory, memoryMin, info.MemTotal)
+	case cpus != 0 && !info.CPUCfsQuota:
+		return fmt.Errorf("%w: %v processors: the engine's kernel has no quotas of them (it takes CONFIG_CFS_BANDWIDTH)", ErrLimit, cpus)
+	case cpus != 0 && !(cpus >= cpusMin && cpus <= float64(info.NCPU)):
+		return fmt.Errorf("%w: %v processors, expected %v to %d, which the engine's machine has", ErrLimit, cpus, cpusMin, info.NCPU)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -13,7 +14,7 @@ import (
 func TestLimitsAreHeldToTheMachine(t *testing.T) {
 	machine := system.Info{NCPU: 2, MemTotal: 1 << 30, MemoryLimit: true, CPUCfsQuota: true}
 	for _, ok := range []Options{{}, {Memory: memoryMin}, {Memory: 1 << 30, CPUs: 2}, {CPUs: 0.01}} {
-		if err := checkLimits(ok, machine); err != nil {
+		if err := checkLimits(ok.Memory, ok.CPUs, machine); err != nil {
 			t.Errorf("memory %d and %v processors: %v", ok.Memory, ok.CPUs, err)
 		}
 	}
@@ -25,12 +26,12 @@ func TestLimitsAreHeldToTheMachine(t *testing.T) {
 		{Options{Memory: 1<<30 + 1}, "to 1073741824"}, {Options{CPUs: -0.5}, "-0.5 processors, expected 0.01 to 2"},
 		{Options{CPUs: 2.5}, "2.5 processors"}, {Options{CPUs: 0.001}, "0.001"}, {Options{CPUs: math.NaN()}, "NaN"},
 	} {
-		if err := checkLimits(bad.opt, machine); err == nil || !strings.Contains(err.Error(), bad.named) {
+		if err := checkLimits(bad.opt.Memory, bad.opt.CPUs, machine); !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), bad.named) {
 			t.Errorf("memory %d and %v processors gave %v, expected it to name %q", bad.opt.Memory, bad.opt.CPUs, err, bad.named)
 		}
 	}
 	for _, opt := range []Options{{Memory: memoryMin}, {CPUs: 1}} {
-		if checkLimits(opt, system.Info{NCPU: 2, MemTotal: 1 << 30}) == nil {
+		if checkLimits(opt.Memory, opt.CPUs, system.Info{NCPU: 2, MemTotal: 1 << 30}) == nil {
 			t.Errorf("%+v was taken by a kernel that has no limits", opt)
 		}
 	}

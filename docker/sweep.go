@@ -70,23 +70,19 @@ func (e *Engine) things(ctx context.Context, run string) ([]thing, error) {
 	return found, nil
 }
 
-// Leftovers lists, in words, what runs left whose harness is gone. Clusters that were kept on purpose are among them if kept is true.
-func (e *Engine) Leftovers(ctx context.Context, kept bool) ([]string, error) {
-	found, err := e.leftovers(ctx, kept)
-	return words(found), err
-}
-
+// leftovers lists what runs left whose harness is gone. Clusters that were kept on purpose are among them if kept is true.
 func (e *Engine) leftovers(ctx context.Context, kept bool) ([]thing, error) {
 	found, err := e.things(ctx, "")
 	return slices.DeleteFunc(found, func(t thing) bool { return t.owner.alive() || t.owner.keep && !kept }), err
 }
 
-// Cleanup removes what Leftovers lists, and returns it.
+// Cleanup removes what runs left whose harness is gone, clusters that were kept on purpose only if kept is true. It returns what that
+// was, a line a run.
 func (e *Engine) Cleanup(ctx context.Context, kept bool) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, cleanupBound)
 	defer cancel()
 	removed, err := e.removeAll(ctx, func() ([]thing, error) { return e.leftovers(ctx, kept) })
-	return words(removed), err
+	return byRun(removed), err
 }
 
 // Removing is tried again while something is left: the engine may still be making what a harness asked for before it died, or another
@@ -170,6 +166,52 @@ func words(found []thing) []string {
 		out[i] = t.String()
 	}
 	return out
+}
+
+// byRun tells of things in words, a line a run, in the order in which runs are first met: how many of each kind there are.
+func byRun(found []thing) []string {
+	var runs []owner
+	for _, t := range found {
+		if !slices.ContainsFunc(runs, func(o owner) bool { return o.run == t.owner.run }) {
+			runs = append(runs, t.owner)
+		}
+	}
+	var out []string
+	for _, o := range runs {
+		var counts []string
+		for _, kind := range []string{aContainer, aNetwork, aVolume} {
+			n := 0
+			for _, t := range found {
+				if t.kind == kind && t.owner.run == o.run {
+					n++
+				}
+			}
+			if n > 0 {
+				counts = append(counts, numbered(n, kind))
+			}
+		}
+		line := strings.Join(counts, ", ") + " of run " + o.run
+		if o.keep {
+			line += " (kept on purpose)"
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// numbered is a number of things, in words.
+func numbered(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// tellRemoved says what others left that was removed, a line a run.
+func tellRemoved(removed []string, say func(string)) {
+	for _, what := range removed {
+		say("removed " + what + ", whose harness is gone")
+	}
 }
 
 // remove removes containers, then networks, then volumes; what is gone already is no error.

@@ -19,8 +19,8 @@ import (
 type Look struct {
 	Binary string // path of the static binary that the containers run; "" is this program
 	Keep   bool   // leave the cluster for a look inside
-	// Progress, if set, is called now and then with the time that has passed and the writes acknowledged by then.
-	Progress func(now time.Duration, acked int64)
+	// Progress, if set, is told now and then how far the run is, and of every phase and fault.
+	Progress func(Progress)
 	// Say is told what goes on, a line at a time.
 	Say func(line string)
 }
@@ -47,13 +47,18 @@ func Contain(ctx context.Context, run history.Run, d results.Dir, look Look) (*R
 	record := history.NewRecorder(env.Now, journal)
 	record.Reserve(expected(run))
 	res := &Result{Run: run, journaled: true, logs: map[history.BrokerID]string{}}
+	tell := &teller{tell: look.Progress}
+	tell.enter(PhaseStart)
 	cluster, err := docker.Start(env, engine, docker.Options{
 		Configs: configs, Binary: look.Binary, Keep: look.Keep, Memory: run.Memory, CPUs: run.CPUs, Record: record.StepAt, Say: look.Say,
 	})
 	var closed error
 	if err == nil {
-		l := &loop{run: run, env: env, cluster: cluster, record: record, progress: look.Progress}
-		err = env.Run(l.execute)
+		l := &loop{run: run, env: env, cluster: cluster, record: record, tell: tell}
+		res.Ground, err = cluster.Ground()
+		if err == nil {
+			err = env.Run(l.execute)
+		}
 		for _, b := range cluster.Brokers() {
 			text, missing := cluster.Log(b)
 			if missing != nil {
@@ -61,15 +66,35 @@ func Contain(ctx context.Context, run history.Run, d results.Dir, look Look) (*R
 			}
 			res.logs[b] = text
 		}
+		if look.Keep {
+			res.Kept = cluster.Addresses()
+		} else {
+			tell.enter(PhaseRemove)
+		}
 		closed = cluster.Close()
 	}
 	if err = errors.Join(err, journal.Close()); err != nil {
+		for _, line := range res.Kept {
+			look.Say(line)
+		}
 		return nil, fmt.Errorf("seed %d: %w", run.Seed, errors.Join(err, closed))
 	}
 	res.History, res.Virtual = record.History(), env.Now()
+	tell.enter(PhaseJudge)
 	res.Verdict = checker.Check(run, res.History, nil, checker.Options{PorcupineSteps: porcupineSteps})
 	res.Wall = time.Since(begun)
 	return res, closed
+}
+
+// Admit looks whether a run in containers can start at all, before anything of it is written: an engine answers, and its machine has what
+// the limits ask for. The error is a *docker.Missing where there is no engine, docker.ErrLimit where a limit is out of reach.
+func Admit(ctx context.Context, run history.Run) error {
+	engine, err := docker.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer engine.Close() //nolint:errcheck // only asked
+	return engine.CheckLimits(ctx, run.Memory, run.CPUs)
 }
 
 // containedAbilities is what the container world can do.

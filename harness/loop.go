@@ -29,8 +29,7 @@ type loop struct {
 	env     world.Env
 	cluster world.Cluster
 	record  *history.Recorder
-	// progress, if set, is told now and then how far the run is.
-	progress func(now time.Duration, acked int64)
+	tell    *teller
 }
 
 // errHarness marks an error of the harness or the world, as against a finding about the log.
@@ -52,6 +51,8 @@ func (l *loop) execute() error {
 			return fmt.Errorf("%w: %w", errHarness, err)
 		}
 	}
+	l.tell.watch(l.record, l.env.Now, plan)
+	l.tell.enter(PhaseCreate)
 	l.record.Mark("create", false, "")
 	if err := work.Create(createBound); err != nil {
 		l.record.Mark("create", true, err.Error())
@@ -61,9 +62,7 @@ func (l *loop) execute() error {
 	l.env.Go("observer", func() {
 		for !done.Load() {
 			l.record.State(l.cluster.Observe())
-			if l.progress != nil {
-				l.progress(l.env.Now(), l.record.Acked(history.Partition{}))
-			}
+			l.tell.tick()
 			l.env.Sleep(observeEvery)
 		}
 	})
@@ -72,6 +71,7 @@ func (l *loop) execute() error {
 		return err
 	}
 	l.settle(work)
+	l.tell.enter(PhaseLogs)
 	for _, b := range l.cluster.Brokers() {
 		for _, d := range l.cluster.Dump(b) {
 			l.record.Dump(d)
@@ -84,6 +84,7 @@ func (l *loop) execute() error {
 // loadUnderFaults runs clients and nemesis side by side until both are done.
 func (l *loop) loadUnderFaults(work *workloads.Append, plan nemesis.Plan) error {
 	l.record.Mark("load", false, "")
+	l.tell.enter(PhaseLoad)
 	until := l.env.Now() + l.run.Duration
 	runner := &nemesis.Runner{
 		Env: l.env, Cluster: l.cluster, Record: l.record, Parts: Partitions(l.run), Bound: probeBound,
@@ -99,6 +100,7 @@ func (l *loop) loadUnderFaults(work *workloads.Append, plan nemesis.Plan) error 
 	})
 	work.Load(until)
 	l.record.Mark("heal", false, "")
+	l.tell.enter(PhaseHeal)
 	bound := time.Duration(len(plan.Lines)+1) * 2 * probeBound
 	if !over.Until(finished.Load, bound) {
 		return fmt.Errorf("%w: the nemesis did not end within %v after the load", errHarness, bound)
@@ -116,10 +118,12 @@ func (l *loop) loadUnderFaults(work *workloads.Append, plan nemesis.Plan) error 
 // settle waits for the cluster to come to rest and reads everything. What does not come about is a finding, not an error.
 func (l *loop) settle(work *workloads.Append) {
 	l.record.Mark("settle", false, "")
+	l.tell.enter(PhaseSettle)
 	if err := work.Settle(l.run.Settle); err != nil {
 		l.record.Mark("settle", true, err.Error())
 	}
 	l.record.Mark("final", false, "")
+	l.tell.enter(PhaseFinal)
 	if err := work.Final(finalBound); err != nil {
 		l.record.Mark("final", true, err.Error())
 	}

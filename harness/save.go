@@ -8,6 +8,14 @@ import (
 	"tidemark/results"
 )
 
+// ReplayWord says what the replay line of a run does in its world.
+func ReplayWord(run history.Run) string {
+	if run.World == Contained {
+		return "again (not exact, in containers)"
+	}
+	return "replay"
+}
+
 // ReplayLine is the line to paste that carries out a stored run again: exactly in the simulated world.
 func ReplayLine(d results.Dir) string { return Program() + " replay " + quoted(d.Path) }
 
@@ -33,11 +41,16 @@ func Save(d results.Dir, res *Result) error {
 
 // Outcome is the result as the run directory holds it.
 func (r *Result) Outcome(d results.Dir) results.Outcome {
-	o := results.Outcome{Run: r.Run, Verdict: r.Verdict, Replay: ReplayLine(d), Wall: r.Wall.Seconds()}
+	o := results.Outcome{Run: r.Run, Verdict: r.Verdict, Replay: ReplayLine(d), Wall: r.Wall.Seconds(), Ground: r.Ground}
 	if r.Run.World == Simulated {
 		o.Hash = fmt.Sprintf("%016x", r.Hash)
 	}
 	return o
+}
+
+// joined lists brokers as 1,2,3.
+func joined(bs []history.BrokerID) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(bs), " ", ","), "[]")
 }
 
 // brokerLog is what one broker did, a line a step.
@@ -59,7 +72,7 @@ func brokerLog(b history.BrokerID, h *history.History) []byte {
 			fmt.Fprintf(&out, " %d -> %d", s.From, s.To)
 		}
 		if len(s.ISR) > 0 {
-			fmt.Fprintf(&out, " isr %v", s.ISR)
+			fmt.Fprintf(&out, " isr %s", joined(s.ISR))
 		}
 		if s.Detail != "" {
 			fmt.Fprintf(&out, " (%s)", s.Detail)

@@ -22,6 +22,9 @@ type Result struct {
 	Wall    time.Duration // of the run and the check
 	Trail   []uint32      // of each event, the low half of the trace hash up to it; kept on request
 
+	Ground *history.Ground // what a run in containers stood on
+	Kept   []string        // where the brokers of a cluster that was kept are found, a line each
+
 	journaled bool                        // the history was written to the run's directory as it went
 	logs      map[history.BrokerID]string // what each broker's process wrote, of a run in containers
 }
@@ -30,8 +33,8 @@ type Result struct {
 type Watch struct {
 	Trail bool
 	Trace func(sim.Event)
-	// Progress, if set, is called now and then with the time that has passed and the writes acknowledged by then.
-	Progress func(now time.Duration, acked int64)
+	// Progress, if set, is told now and then how far the run is, and of every phase and fault.
+	Progress func(Progress)
 	// After, if set, looks at the world after every event that touched a broker.
 	After func(now time.Duration, b history.BrokerID, w *sim.World)
 }
@@ -78,13 +81,14 @@ func Simulate(ctx context.Context, run history.Run, watch Watch) (*Result, error
 	if w, err = sim.New(opt); err != nil {
 		return nil, fmt.Errorf("simulated world: %w", err)
 	}
-	l := &loop{run: run, env: w, cluster: w, record: record, progress: watch.Progress}
+	l := &loop{run: run, env: w, cluster: w, record: record, tell: &teller{tell: watch.Progress}}
 	err = w.Run(ctx, l.execute)
 	res.Hash, res.Events, res.Virtual = w.Hash(), w.Events(), w.Now()
 	res.History = record.History()
 	if err != nil {
 		return res, fmt.Errorf("seed %d: %w", run.Seed, err)
 	}
+	l.tell.enter(PhaseJudge)
 	res.Verdict = checker.Check(run, res.History, inv.Broken(), checker.Options{PorcupineSteps: porcupineSteps})
 	res.Wall = time.Since(begun)
 	return res, nil

@@ -9,6 +9,7 @@ import (
 	"tidemark/broker/bug"
 	"tidemark/checker"
 	"tidemark/history"
+	"tidemark/results"
 )
 
 // Summary is the verdict block of a run, for a terminal.
@@ -19,16 +20,43 @@ func Summary(v checker.Verdict) string {
 	fmt.Fprintf(&out, "  sends %d: %d acknowledged, %d failed, %d unknown; polls %d: %d records\n", s.Sends, s.Acked, s.Failed, s.Unknown, s.Polls, s.Records)
 	fmt.Fprintf(&out, "  faults %d, %d took effect; leader changes %d, ISR shrinks %d, growths %d, truncations %d\n",
 		s.Faults, s.FaultsObserved, s.LeaderChanges, s.ISRShrinks, s.ISRGrowths, s.Truncations)
+	why := told(v.Reason)
 	for _, f := range v.Findings {
-		fmt.Fprintf(&out, "  %s: %s (%d)%s\n    %s\n", f.Severity, f.Class, f.Count, place(f.Partition), printable(f.Text))
+		fmt.Fprintf(&out, "  %s: %s%s%s\n    %s\n", f.Severity, f.Class, place(f.Partition), times(f.Count, f.Text), printable(why.once(f.Text)))
 		for _, m := range f.Implied {
-			fmt.Fprintf(&out, "    implies: %s (%d): %s\n", m.Class, m.Count, printable(m.Text))
+			fmt.Fprintf(&out, "    implies: %s%s: %s\n", m.Class, times(m.Count, m.Text), printable(m.Text))
 		}
 	}
-	if v.Status == checker.Invalid || len(v.Findings) > 0 {
+	if (v.Status == checker.Invalid || len(v.Findings) > 0) && !why.has(v.Contract.Because) {
 		fmt.Fprintf(&out, "  contract: %s\n", v.Contract.Because)
 	}
 	return out.String()
+}
+
+// told is what a verdict has said so far, so that it says once only why the contract allows something.
+type told string
+
+// has reports whether a sentence was said, in capitals or not.
+func (t told) has(sentence string) bool {
+	return sentence != "" && strings.Contains(strings.ToLower(string(t)), strings.ToLower(sentence))
+}
+
+// once leaves out of a finding's text why the contract allows it, if that was said before.
+func (t *told) once(text string) string {
+	what, why, allowed := strings.Cut(text, " The contract allows it: ")
+	if allowed && t.has(why) {
+		return what
+	}
+	*t += told(why)
+	return text
+}
+
+// times is how often a finding was made, if its text does not say so.
+func times(count int, text string) string {
+	if words := results.Times(count, text); words != "" {
+		return ", " + words
+	}
+	return ""
 }
 
 // place says where a finding is; "" for one that is about no partition.

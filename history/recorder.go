@@ -21,6 +21,7 @@ type Recorder struct {
 	acked  map[Partition]int64
 	late   bool     // some entry was recorded later than it happened
 	notify []func() // replaced as a whole, so that a copy may be called outside the lock
+	struck func(FaultEvent)
 }
 
 // NewRecorder returns a recorder that keeps everything in memory and, unless sink is nil, also appends it to sink.
@@ -114,7 +115,18 @@ func (r *Recorder) Fault(e FaultEvent) {
 	if r.sink != nil {
 		r.sink.Fault(&e)
 	}
+	struck := r.struck
 	r.done()
+	if struck != nil {
+		struck(e)
+	}
+}
+
+// OnFault registers the function that is called with every phase of a fault after it is recorded (outside the lock).
+func (r *Recorder) OnFault(fn func(FaultEvent)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.struck = fn
 }
 
 // State records an observation; Index and Time are set here.

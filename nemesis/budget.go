@@ -3,6 +3,7 @@ package nemesis
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"tidemark/history"
@@ -232,5 +233,11 @@ func assigned(p *history.PartitionState, b history.BrokerID) bool {
 	return slices.ContainsFunc(p.Replicas, func(r history.ReplicaState) bool { return r.Broker == b })
 }
 
-// brokers lists numbers for an event's detail: [1 2].
-func brokers(bs []history.BrokerID) string { return fmt.Sprint(bs) }
+// brokers lists numbers for an event's detail: 1,2.
+func brokers(bs []history.BrokerID) string {
+	words := make([]string, len(bs))
+	for i, b := range bs {
+		words[i] = number(b)
+	}
+	return strings.Join(words, ",")
+}

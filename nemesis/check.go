@@ -66,7 +66,7 @@ func (c checker) target(t Target) error {
 
 func (c checker) broker(b history.BrokerID) error {
 	if !slices.Contains(c.brokers, b) {
-		return fmt.Errorf("there is no broker %d, expected one of %v", b, c.brokers)
+		return fmt.Errorf("there is no broker %d, expected one of %s", b, brokers(c.brokers))
 	}
 	return nil
 }

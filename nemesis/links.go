@@ -102,7 +102,7 @@ func (x *run) reopened(gaps []gap) (detail string, err error) {
 		}
 	}
 	if left := len(gaps) - len(still); left > 0 {
-		return fmt.Sprintf("%d links pass, %d are cut, lossy or down by other faults", len(still), left), nil
+		return fmt.Sprintf("%d links pass; %d that other faults cut, lossen or hold down are probed at the end of the plan", len(still), left), nil
 	}
 	return fmt.Sprintf("%d links pass", len(still)), nil
 }

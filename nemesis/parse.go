@@ -30,7 +30,7 @@ const (
 	expectTopic   = "topic/index, such as orders/0"
 )
 
-// Parse reads a plan's text; an error names line, word and what was expected. A plan has one fault a line; # starts a comment,
+// Parse reads a plan's text; an error names the fault, its line and word, and what was expected. A plan has one fault a line; # starts a comment,
 // blank lines are passed over, and columns are free:
 //
 //	at 2s                     partition leader(orders/0) | rest   for 5s
@@ -46,7 +46,7 @@ func Parse(text string) (Plan, error) {
 		number++
 		w, err := split(number, raw)
 		if err != nil {
-			return Plan{}, err
+			return Plan{}, fmt.Errorf("fault %d, %w", len(p.Lines)+1, err)
 		}
 		if len(w.list) == 0 {
 			continue
@@ -56,7 +56,7 @@ func Parse(text string) (Plan, error) {
 		}
 		l, err := w.parseLine()
 		if err != nil {
-			return Plan{}, err
+			return Plan{}, fmt.Errorf("fault %d, %w", len(p.Lines)+1, err)
 		}
 		p.Lines = append(p.Lines, l)
 	}

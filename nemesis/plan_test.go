@@ -50,8 +50,8 @@ func TestParseLimits(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"size":  {strings.Repeat(" ", textMax+1), "plan of 262145 bytes: expected at most 262144"},
 		"lines": {strings.Repeat("at 1s kill controller\n", linesMax+1), "line 1001: a plan has at most 1000 faults"},
-		"words": {"at 1s kill " + strings.Repeat("controller,", wordsMax), "line 1: more than 200 words"},
-		"topic": {"at 1s kill leader(" + strings.Repeat("a", topicMax+1) + "/0)", `line 1: word 4 "leader(` + strings.Repeat("a", 33) + `...": expected a role of topic/index, such as orders/0`},
+		"words": {"at 1s kill " + strings.Repeat("controller,", wordsMax), "fault 1, line 1: more than 200 words"},
+		"topic": {"at 1s kill leader(" + strings.Repeat("a", topicMax+1) + "/0)", `fault 1, line 1: word 4 "leader(` + strings.Repeat("a", 33) + `...": expected a role of topic/index, such as orders/0`},
 	} {
 		if _, err := Parse(c.text); err == nil || err.Error() != c.want {
 			t.Errorf("%s: got %v, expected %s", name, err, c.want)

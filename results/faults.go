@@ -85,9 +85,21 @@ func (l *life) fate() string {
 	}
 }
 
+// whom says which brokers the fault struck. A ring names none, as it is about all.
+func (l *life) whom() string {
+	switch {
+	case len(l.targets) > 0:
+		return brokersWord(l.targets)
+	case l.kind == "partition" && l.applied >= 0:
+		return "all"
+	default:
+		return "–"
+	}
+}
+
 // faultView is a fault's life as a row.
 type faultView struct {
-	Number                                         int
+	Number                                         int // of the plan's faults, from 1
 	Kind, Line, Fate, Targets, Detail              string
 	Requested, Applied, Observed, Undone, Verified string
 }
@@ -101,12 +113,8 @@ func faultViews(lives []life) (views []faultView, observed int) {
 		if i >= faultsMax {
 			continue
 		}
-		targets := "–"
-		if len(l.targets) > 0 {
-			targets = brokersWord(l.targets)
-		}
 		views = append(views, faultView{
-			Number: l.fault, Kind: clip(l.kind, 40), Line: clip(l.line, 300), Fate: l.fate(), Targets: targets, Detail: clip(l.detail, 400),
+			Number: l.fault + 1, Kind: clip(l.kind, 40), Line: clip(l.line, 300), Fate: l.fate(), Targets: l.whom(), Detail: clip(l.detail, 400),
 			Requested: phaseWord(l.requested), Applied: phaseWord(l.applied), Observed: phaseWord(l.observed),
 			Undone: phaseWord(l.undone), Verified: phaseWord(l.verified),
 		})
@@ -125,7 +133,7 @@ func phaseWord(t time.Duration) string {
 type band struct {
 	From  seconds `json:"from"`
 	To    seconds `json:"to"`
-	Fault int     `json:"fault"`
+	Fault int     `json:"fault"` // of the plan's faults, from 1
 	Kind  string  `json:"kind"`
 	Line  string  `json:"line"`
 }
@@ -148,7 +156,7 @@ func bandsOf(lives []life, end time.Duration) []band {
 		if to < from {
 			to = end
 		}
-		bands = append(bands, band{seconds(from), seconds(to), l.fault, clip(l.kind, 40), clip(l.line, 200)})
+		bands = append(bands, band{seconds(from), seconds(to), l.fault + 1, clip(l.kind, 40), clip(l.line, 200)})
 	}
 	return bands
 }

@@ -26,6 +26,7 @@ const outcomeFormat = 1
 //	replay       the line to paste that replays the run
 //	wallSeconds  seconds of real time that the run took
 //	truncated    what is missing of the journal; "" if nothing
+//	ground       of a run in containers, history.Ground: engine, kernel, image, and each broker's listeners
 //	verdict      checker.Verdict: status, reason, findings with their witnesses, contract, stats, porcupine (the second judge)
 //
 // Times inside the verdict (ackedNanos, timeNanos, the time of a witness's step) are nanoseconds since the run's start; -1 is never. In
@@ -34,10 +35,11 @@ const outcomeFormat = 1
 type Outcome struct {
 	Run       history.Run
 	Verdict   checker.Verdict
-	Hash      string  // the trace hash of a simulated run, hex; "" elsewhere
-	Replay    string  // the line to paste that replays the run
-	Wall      float64 // seconds of real time that the run took
-	Truncated string  // what is missing of the journal
+	Hash      string          // the trace hash of a simulated run, hex; "" elsewhere
+	Replay    string          // the line to paste that replays the run
+	Wall      float64         // seconds of real time that the run took
+	Truncated string          // what is missing of the journal
+	Ground    *history.Ground // what a run in containers stood on; nil of a simulated one
 }
 
 // storedOutcome is results.json.
@@ -48,13 +50,14 @@ type storedOutcome struct {
 	Replay    string          `json:"replay"`
 	Wall      float64         `json:"wallSeconds"`
 	Truncated string          `json:"truncated"`
+	Ground    *history.Ground `json:"ground,omitempty"`
 	Verdict   checker.Verdict `json:"verdict"`
 }
 
 // Finish writes results.json and report.html, and porcupine.html if porcupine objects, also over those of an earlier check.
 func (d Dir) Finish(o Outcome, h *history.History) error {
 	text, err := json.MarshalIndent(storedOutcome{
-		Format: outcomeFormat, Seed: o.Run.Seed, Hash: o.Hash, Replay: o.Replay, Wall: o.Wall, Truncated: o.Truncated, Verdict: o.Verdict,
+		Format: outcomeFormat, Seed: o.Run.Seed, Hash: o.Hash, Replay: o.Replay, Wall: o.Wall, Truncated: o.Truncated, Ground: o.Ground, Verdict: o.Verdict,
 	}, "", "  ")
 	if err != nil {
 		return fmt.Errorf("results cannot be written as JSON: %w", err)
@@ -124,5 +127,5 @@ func decodeOutcome(text []byte, run history.Run) (Outcome, error) {
 		return Outcome{}, fmt.Errorf("verdict is %.80q, expected %s, %s, %s or %s", s.Verdict.Status,
 			checker.Valid, checker.Invalid, checker.Unknown, checker.Vacuous)
 	}
-	return Outcome{Run: run, Verdict: s.Verdict, Hash: s.Hash, Replay: s.Replay, Wall: s.Wall, Truncated: s.Truncated}, nil
+	return Outcome{Run: run, Verdict: s.Verdict, Hash: s.Hash, Replay: s.Replay, Wall: s.Wall, Truncated: s.Truncated, Ground: s.Ground}, nil
 }

@@ -2,6 +2,7 @@ package results
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -22,6 +23,7 @@ type page struct {
 	Picture                 string // file of the second judge's picture, "" if there is none
 	LoadBegan               string // "" if the history does not tell
 	Replay                  string
+	Inexact                 bool // what the replay line does is never the same again
 	Glance                  []fact
 	Findings                []findingView
 	FindingsLeft            int
@@ -109,6 +111,7 @@ func newPage(o Outcome, h *history.History) page {
 		Picture:     pictureOf(v),
 		LoadBegan:   loadBegan(h.Marks),
 		Replay:      o.Replay,
+		Inexact:     o.contained(),
 		Glance:      glance(o, h),
 		Windows:     windowViews(spans, h, v.Findings),
 		Charted:     len(h.Ops) > 0,
@@ -278,6 +281,12 @@ func pictureOf(v checker.Verdict) string {
 	return pictureFile
 }
 
+// sockets are the ends of a connection that an error of the net package names, "tcp 10.0.0.1:44972->10.0.0.2:9092": its port is another
+// each time, and the broker is told beside.
+var sockets = regexp.MustCompile(`( tcp[46]?)? (\d+(\.\d+){3}|\[[0-9a-fA-F:.]+(%[\w.-]+)?\]):\d+(->(\d+(\.\d+){3}|\[[0-9a-fA-F:.]+(%[\w.-]+)?\]):\d+)?`)
+
+func withoutSockets(text string) string { return sockets.ReplaceAllString(text, "") }
+
 // errorCounts groups what did not succeed by error, unknown outcomes first, the most frequent first.
 func errorCounts(ops []history.Op) []errorCount {
 	type key struct {
@@ -289,7 +298,7 @@ func errorCounts(ops []history.Op) []errorCount {
 	for i := range ops {
 		op := &ops[i]
 		if op.Outcome != history.OK {
-			counts[key{op.Kind, op.Outcome, op.Error}]++
+			counts[key{op.Kind, op.Outcome, withoutSockets(op.Error)}]++
 		}
 	}
 	out := make([]errorCount, 0, len(counts))
@@ -317,7 +326,6 @@ func environment(o Outcome) (env, config []fact) {
 	r := o.Run
 	env = []fact{
 		{"Seed", strconv.FormatUint(r.Seed, 10)},
-		{"Trace hash", orDash(o.Hash)},
 		{"Tidemark", orDash(r.Tool)},
 		{"Build", orDash(r.Build)},
 		{"Checker", orDash(o.Verdict.Checker)},
@@ -328,13 +336,22 @@ func environment(o Outcome) (env, config []fact) {
 		{"Bound on settling", secondsWord(r.Settle)},
 		{"Brokers", strconv.Itoa(r.Brokers)},
 		{"Topic", fmt.Sprintf("%s, %d partitions, replication factor %d", r.Topic, r.Parts, r.Factor)},
-		{"Clients", fmt.Sprintf("%d producers, %d consumers, %g operations a second", r.Writers, r.Readers, r.Rate)},
+		{"Clients", fmt.Sprintf("%s: %d producers, %d consumers, %g operations a second", clientWord(r.Client), r.Writers, r.Readers, r.Rate)},
 		{"acks", acksWord(r.Acks)},
 		{"min.insync.replicas", strconv.Itoa(r.MinISR)},
 		{"unclean.leader.election.enable", strconv.FormatBool(r.Unclean)},
 		{"eligible.leader.replicas.enable", strconv.FormatBool(r.ELR)},
 		{"Bug switched on", orDash(r.Bug)},
 		{"Beyond the fault budget", yesNo(r.Beyond)},
+	}
+	if o.Hash != "" {
+		env = append(env, fact{"Trace hash", o.Hash})
+	}
+	if o.contained() {
+		env = append(env, limitFacts(r)...)
+	}
+	if o.Ground != nil {
+		env = append(env, groundFacts(o.Ground)...)
 	}
 	keys := make([]string, 0, len(r.Config))
 	for key := range r.Config {

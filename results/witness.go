@@ -16,7 +16,7 @@ type findingView struct {
 	Class     string
 	Severity  string
 	Where     string
-	More      int // further ones of the class that this one stands for
+	Times     string // how often it was found, unless its text says so
 	Text      string
 	Fields    []fact
 	Steps     []stepView
@@ -31,7 +31,7 @@ type findingView struct {
 type impliedView struct {
 	Class string
 	Where string
-	Count int
+	Times string
 	Text  string
 	Ops   []int64
 }
@@ -58,7 +58,7 @@ func findingViews(findings []checker.Finding) (views []findingView, left int) {
 			Class:     clip(string(f.Class), 80),
 			Severity:  severityWord(f.Severity),
 			Where:     whereWord(f.Partition, f.Offset),
-			More:      max(f.Count-1, 0),
+			Times:     Times(f.Count, f.Text),
 			Text:      clip(f.Text, textRunesMax),
 			Fields:    witnessFields(f),
 			Ops:       f.Ops[:min(len(f.Ops), witnessOpsMax)],
@@ -71,12 +71,20 @@ func findingViews(findings []checker.Finding) (views []findingView, left int) {
 		}
 		view.StepsLeft = len(steps) - len(view.Steps)
 		for _, m := range f.Implied[:min(len(f.Implied), impliedMax)] {
-			view.Implied = append(view.Implied, impliedView{Class: clip(string(m.Class), 80), Where: whereWord(history.Partition{}, m.Offset), Count: m.Count,
+			view.Implied = append(view.Implied, impliedView{Class: clip(string(m.Class), 80), Where: whereWord(history.Partition{}, m.Offset), Times: Times(m.Count, m.Text),
 				Text: clip(m.Text, textRunesMax), Ops: m.Ops[:min(len(m.Ops), witnessOpsMax)]})
 		}
 		views = append(views, view)
 	}
 	return views, len(findings) - len(views)
+}
+
+// Times says how often an anomaly was found that a text tells of once; "" for once, and where the text says so itself.
+func Times(count int, text string) string {
+	if count < 2 || strings.Contains(text, fmt.Sprintf("found %d times", count)) {
+		return ""
+	}
+	return fmt.Sprintf("found %d times", count)
 }
 
 func severityWord(s checker.Severity) string {

@@ -121,7 +121,7 @@ func brokerWord(b history.BrokerID) string {
 	return fmt.Sprintf("broker %d", b)
 }
 
-// brokersWord lists brokers as "1, 2"; none is said to be none.
+// brokersWord lists brokers as "1,2"; none is said to be none.
 func brokersWord(bs []history.BrokerID) string {
 	if len(bs) == 0 {
 		return "none"
@@ -130,7 +130,7 @@ func brokersWord(bs []history.BrokerID) string {
 	for i, b := range bs {
 		words[i] = strconv.Itoa(int(b))
 	}
-	return strings.Join(words, ", ")
+	return strings.Join(words, ",")
 }
 
 func acksWord(acks int16) string {

@@ -54,7 +54,7 @@ func checkCommand() *cobra.Command {
 			}
 			if contract == "" {
 				o := res.Outcome(d)
-				o.Hash, o.Wall, o.Truncated = before.Hash, before.Wall, truncated
+				o.Hash, o.Wall, o.Truncated, o.Ground = before.Hash, before.Wall, truncated, before.Ground
 				if err := d.Finish(o, res.History); err != nil {
 					return trouble(err)
 				}

@@ -15,8 +15,8 @@ func cleanupCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cleanup",
 		Short: "Remove the containers, networks and volumes that runs left",
-		Long: "Removes what runs left whose harness is gone, clusters kept with --keep among it, and says what it removed. What belongs to a\n" +
-			"harness that still runs is left alone.",
+		Long: "Removes what runs left whose harness is gone and says what it removed, a line a run. Clusters that were kept on purpose (run --keep)\n" +
+			"go too: there is no other end to them. What belongs to a harness that still runs is left alone.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			engine, err := docker.Connect(c.Context())

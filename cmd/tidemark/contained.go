@@ -36,32 +36,52 @@ func chooseWorld(c *cobra.Command) string {
 	return harness.Contained
 }
 
-// runContained carries out a run in containers.
-func runContained(c *cobra.Command, outDir string, run history.Run, keep, asJSON bool) error {
+// admit looks whether a run in containers can start, before anything of it is written.
+func admit(c *cobra.Command, run history.Run) error {
+	err := harness.Admit(c.Context(), run)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, docker.ErrLimit):
+		return usage(err)
+	default:
+		return trouble(err)
+	}
+}
+
+// runContained carries out a run in containers that was admitted, and shows its verdict; res is nil if it came to none.
+func runContained(c *cobra.Command, outDir string, run history.Run, keep, asJSON bool) (res *harness.Result, err error) {
 	d, err := results.Create(outDir, run)
 	if err != nil {
-		return trouble(err)
+		return nil, trouble(err)
 	}
 	log := c.ErrOrStderr()
 	announce(log, d, run)
-	res, err := harness.Contain(c.Context(), run, d, harness.Look{
-		Keep: keep, Progress: progressLine(run.Duration), Say: func(line string) { fmt.Fprintln(log, line) },
-	})
-	clearLine()
+	shown := watchRun(log, run.Duration)
+	res, err = harness.Contain(c.Context(), run, d, harness.Look{Keep: keep, Progress: shown.tell, Say: shown.say})
+	shown.end()
 	if c.Context().Err() != nil {
-		return &outcome{exitInterrupted, fmt.Errorf("interrupted; again: %s", harness.ReplayLine(d))}
+		return nil, &outcome{exitInterrupted, fmt.Errorf("interrupted; %s: %s", harness.ReplayWord(run), harness.ReplayLine(d))}
 	}
 	if res == nil {
-		return trouble(fmt.Errorf("%w\n  again: %s", err, harness.ReplayLine(d)))
+		return nil, trouble(fmt.Errorf("%w\n  %s: %s", err, harness.ReplayWord(run), harness.ReplayLine(d)))
 	}
 	if err := harness.Save(d, res); err != nil {
-		return trouble(err)
+		return nil, trouble(err)
 	}
-	shown := show(c.OutOrStdout(), d, res, asJSON)
+	ended := show(c.OutOrStdout(), d, res, asJSON)
+	tellKept(log, res.Kept)
 	if err != nil && res.Verdict.Status != checker.Invalid {
-		return trouble(err)
+		return res, trouble(err)
 	}
-	return shown
+	return res, ended
+}
+
+// tellKept says where the brokers of a cluster that was kept are.
+func tellKept(log io.Writer, kept []string) {
+	if len(kept) > 0 {
+		fmt.Fprintf(log, "the cluster is kept, until tidemark cleanup:\n%s", indent(strings.Join(kept, "\n")))
+	}
 }
 
 // carryContained carries out one run of a hunt in containers. Its directory stays if keep, which is called for one run at a time and
@@ -80,7 +100,7 @@ func carryContained(outDir string, log io.Writer, keep func(res *harness.Result,
 		}
 		res, err := harness.Contain(ctx, run, d, harness.Look{Say: say})
 		if res == nil {
-			return &harness.Result{Run: run}, fmt.Errorf("%w (%s)", err, harness.ReplayLine(d))
+			return &harness.Result{Run: run}, fmt.Errorf("%w (%s: %s)", err, harness.ReplayWord(run), harness.ReplayLine(d))
 		}
 		if err != nil {
 			return res, errors.Join(err, harness.Save(d, res))
@@ -113,11 +133,37 @@ func leftByContainers() (string, error) {
 	return "no container, network or volume is left of these runs", nil
 }
 
-// replayContained carries out the options and the plan of a run in containers again. What happens is never quite the same.
-func replayContained(c *cobra.Command, outDir string, run history.Run) error {
+// replayContained carries out the options and the plan of a stored run in containers again, and compares the verdicts: what happens is
+// never quite the same.
+func replayContained(c *cobra.Command, outDir string, stored results.Dir, run history.Run) error {
+	if err := admit(c, run); err != nil {
+		return err
+	}
 	run.Started = time.Now().UTC()
 	run.Tool, run.Build = harness.Version, harness.BuildHash()
-	return runContained(c, outDir, run, false, false)
+	res, err := runContained(c, outDir, run, false, false)
+	if res == nil {
+		return err
+	}
+	before, missing := stored.Outcome()
+	if missing != nil {
+		fmt.Fprintf(c.OutOrStdout(), "the stored run has no verdict to compare with: %v\n", missing)
+		return err
+	}
+	fmt.Fprintln(c.OutOrStdout(), compared(before.Verdict, res.Verdict))
+	return err
+}
+
+// compared says in words how the verdict of a run that was carried out again in containers stands to the stored one.
+func compared(before, now checker.Verdict) string {
+	switch {
+	case before.Status != now.Status:
+		return fmt.Sprintf("carried out again, not exactly: %s now, the stored run was %s: %s", now.Status, before.Status, before.Reason)
+	case before.Status == checker.Invalid && before.Reason != now.Reason:
+		return fmt.Sprintf("carried out again, not exactly: invalid, as the stored run was, by other findings; the stored run's: %s", before.Reason)
+	default:
+		return fmt.Sprintf("carried out again, not exactly: %s, as the stored run was", now.Status)
+	}
 }
 
 // firstAck is when the first write was acknowledged, 0 if none was.

@@ -20,17 +20,21 @@ func doctorCommand() *cobra.Command {
 			"missing what it rules out and how to get it.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			lacking := 0
+			missing := 0
 			for _, f := range docker.Examine(c.Context(), "") {
-				if f.OK {
+				switch {
+				case f.Note:
+					fmt.Fprintln(c.OutOrStdout(), "note    ", f.What)
+					continue
+				case f.OK:
 					fmt.Fprintln(c.OutOrStdout(), "ok      ", f.What)
 					continue
 				}
-				lacking++
-				fmt.Fprintf(c.OutOrStdout(), "lacking  %s\n         rules out: %s\n         how to get it: %s\n", f.What, f.RulesOut, strings.ReplaceAll(f.How, "\n", "\n        "))
+				missing++
+				fmt.Fprintf(c.OutOrStdout(), "missing  %s\n         rules out: %s\n         how to get it: %s\n", f.What, f.RulesOut, strings.ReplaceAll(f.How, "\n", "\n        "))
 			}
-			if lacking > 0 {
-				return trouble(errors.New("something is lacking"))
+			if missing > 0 {
+				return trouble(errors.New("something is missing"))
 			}
 			return nil
 		},

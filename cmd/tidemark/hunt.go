@@ -33,7 +33,7 @@ func huntCommand() *cobra.Command {
 		Use:   "hunt",
 		Short: "Search seeds for one that breaks the contract",
 		Long: "Draws seeds from a master seed and runs each, in the simulated world on all cores, in containers one at a time. The\n" +
-			"first failing runs are kept. With --twice every simulated seed is run again by another process with another\n" +
+			"first failing runs are kept, the others leave no directory. With --twice every simulated seed is run again by another process with another\n" +
 			"GOMAXPROCS, and the trace hashes must agree. With --plan all runs have the same plan, and the tally says how many of\n" +
 			"them it broke.",
 		Args: cobra.NoArgs,
@@ -61,6 +61,11 @@ func huntCommand() *cobra.Command {
 			}
 			if err := bounds(h, allowVacuous); err != nil {
 				return usage(err)
+			}
+			if run.World == harness.Contained {
+				if err := admit(c, run); err != nil {
+					return err
+				}
 			}
 			h.Run, h.Master = run, seed
 			if hashes {
@@ -96,7 +101,7 @@ func printHashes(c *cobra.Command, h harness.Hunt) error {
 
 func hunt(c *cobra.Command, h harness.Hunt, outDir string, asJSON, twice bool, allowVacuous float64) error {
 	log, out := c.ErrOrStderr(), c.OutOrStdout()
-	fmt.Fprintf(log, "tidemark %s, hunt from master seed %d: %d seeds of %v on %d workers\n%s", harness.Version, h.Master, h.Seeds, h.Run.Duration, h.Workers, setting(h.Run))
+	fmt.Fprintf(log, "tidemark %s, hunt from master seed %d: %s of %v on %s\n%s", harness.Version, h.Master, counted(h.Seeds, "seed"), h.Run.Duration, counted(h.Workers, "worker"), setting(h.Run))
 	warnLate(log, h.Run)
 	found := map[int]uint64{}
 	failing := map[int]*harness.Result{}
@@ -150,7 +155,7 @@ func hunt(c *cobra.Command, h harness.Hunt, outDir string, asJSON, twice bool, a
 	}
 	for _, n := range slices.Sorted(maps.Keys(replays)) {
 		v := failing[n].Verdict
-		fmt.Fprintf(out, "%s: run %d, seed %d: %s\n  replay: %s\n", v.Status, n, failing[n].Run.Seed, v.Reason, replays[n])
+		fmt.Fprintf(out, "%s: run %d, seed %d: %s\n  %s: %s\n", v.Status, n, failing[n].Run.Seed, v.Reason, harness.ReplayWord(h.Run), replays[n])
 	}
 	if h.Run.World == harness.Contained {
 		left, err := leftByContainers()
@@ -166,6 +171,14 @@ func hunt(c *cobra.Command, h harness.Hunt, outDir string, asJSON, twice bool, a
 		fmt.Fprintf(out, "%d seeds run again by another process with another GOMAXPROCS: the same hashes\n", len(found))
 	}
 	return ended(huntExit(c.Context(), tally, allowVacuous))
+}
+
+// counted is a number of things, in words.
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // workersIn is how many runs of a world this machine carries out at a time: a simulated one takes a core, one in containers shares the

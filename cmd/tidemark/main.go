@@ -103,6 +103,9 @@ func rootCommand() *cobra.Command {
 		Version:       harness.Version + " (build " + harness.BuildHash() + ")",
 		SilenceErrors: true, SilenceUsage: true,
 	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usage(fmt.Errorf("%w; see %s --help", err, c.CommandPath()))
+	})
 	root.AddCommand(runCommand(), replayCommand(), checkCommand(), exportCommand(), huntCommand(), brokerCommand(),
 		planTopic(), optionsTopic(), anomaliesTopic())
 	root.AddCommand(containerCommands()...)

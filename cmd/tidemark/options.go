@@ -33,7 +33,7 @@ func (o *options) register(c *cobra.Command) {
 	o.run = harness.Defaults()
 	f := c.Flags()
 	o.given = f.Changed
-	f.StringVar(&o.run.World, "world", o.run.World, "the world to run in: sim, docker, or auto (docker if an engine answers, else sim)")
+	f.StringVar(&o.run.World, "world", o.run.World, "the world to run in: sim, docker (containers), or auto (docker if an engine answers, else sim)")
 	f.DurationVar(&o.run.Duration, "duration", o.run.Duration, "how long clients work under faults, in the world's time")
 	f.DurationVar(&o.run.Settle, "settle", o.run.Settle, "bound on settling after the last fault")
 	f.IntVar(&o.run.Brokers, "brokers", o.run.Brokers, "number of brokers")
@@ -51,8 +51,8 @@ func (o *options) register(c *cobra.Command) {
 	f.StringToStringVar(&o.run.Config, "config", nil, "further broker configuration, such as log.segment.bytes=65536; run.json shows all that holds, with the\nshorter times that a run sets (tidemark help options)")
 	f.StringVar(&o.run.Bug, "bug", "", "switch on a known bug of the broker: "+bugNames())
 	f.StringVar(&o.planFile, "plan", "", "file with the plan of faults, see tidemark help plan (default: drawn from the seed)")
-	f.StringVar(&o.memory, "memory", "", "memory limit of each broker's container, such as 512m (--world docker)")
-	f.Float64Var(&o.run.CPUs, "cpus", 0, "processors that each broker's container may use, such as 0.5 (--world docker)")
+	f.StringVar(&o.memory, "memory", "", "memory limit of each broker's container, such as 512m; without one it is 1g (--world docker)")
+	f.Float64Var(&o.run.CPUs, "cpus", 0, "processors that each broker's container may use, such as 0.5; without a limit it is all (--world docker)")
 	f.BoolVar(&o.run.Beyond, "beyond-budget", false, "let faults go beyond what the contract allows for")
 }
 
@@ -70,6 +70,9 @@ func (o *options) complete() (run history.Run, plan string, err error) {
 		run.Acks = 1
 	default:
 		return run, "", usage(fmt.Errorf("--acks %q, expected 0, 1 or all", o.acks))
+	}
+	if w := run.World; w != harness.Simulated && w != harness.Contained && w != worldAuto {
+		return run, "", usage(fmt.Errorf("--world %q, expected %s, %s or %s", w, harness.Simulated, harness.Contained, worldAuto))
 	}
 	if o.memory != "" {
 		if run.Memory, err = harness.ParseBytes(o.memory); err != nil {

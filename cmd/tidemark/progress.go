@@ -63,25 +63,3 @@ func (p *progress) end() {
 		p.p.Wait()
 	}
 }
-
-// progressLine shows how far a run is, a few times a second; nil off a terminal.
-func progressLine(total time.Duration) func(time.Duration, int64) {
-	if !onTerminal() {
-		return nil
-	}
-	var last time.Time
-	return func(now time.Duration, acked int64) {
-		if time.Since(last) < 200*time.Millisecond {
-			return
-		}
-		last = time.Now()
-		fmt.Fprintf(os.Stderr, "\r%v of %v, %d writes acknowledged \x1b[K", now.Round(time.Second), total, acked)
-	}
-}
-
-// clearLine takes the progress line away.
-func clearLine() {
-	if onTerminal() {
-		fmt.Fprint(os.Stderr, "\r\x1b[K")
-	}
-}

@@ -20,7 +20,7 @@ func replayCommand() *cobra.Command {
 		Short: "Carry out a stored run again",
 		Long: "For the same build the trace must be the same, event by event; a difference is shown and is trouble of the harness.\n" +
 			"Another build carries out the stored plan and options and reports its own verdict, and so does any build with a run in\n" +
-			"containers, which gets a directory of its own.",
+			"containers, which gets a directory of its own and ends by comparing its verdict with the stored one.",
 		Args: exactly("DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			d, run, err := results.Open(args[0])
@@ -34,7 +34,7 @@ func replayCommand() *cobra.Command {
 				return usage(err)
 			}
 			if run.World == harness.Contained {
-				return replayContained(c, out, run)
+				return replayContained(c, out, d, run)
 			}
 			if c.Flags().Changed("out") {
 				return usage(fmt.Errorf("--out is for a run in containers, this one is of the world %s and its replay writes nothing", run.World))
@@ -72,9 +72,9 @@ func replayCommand() *cobra.Command {
 
 // exactly asks for one argument by name.
 func exactly(name string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
+	return func(c *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return usage(fmt.Errorf("%d arguments, expected one: %s", len(args), name))
+			return usage(fmt.Errorf("%d arguments, expected one: %s\n  usage: %s", len(args), name, c.UseLine()))
 		}
 		return nil
 	}

@@ -51,7 +51,14 @@ func runCommand() *cobra.Command {
 				return usage(fmt.Errorf("--json and --trace exclude each other"))
 			}
 			if run.World == harness.Contained {
-				return runContained(c, o.out, run, keep, asJSON)
+				if err := admit(c, run); err != nil {
+					return err
+				}
+				if tour {
+					fmt.Fprintln(c.ErrOrStderr(), "the tour leaves out the power failure of a leader: containers share the machine's page cache; --world sim has it")
+				}
+				_, err := runContained(c, o.out, run, keep, asJSON)
+				return err
 			}
 			if keep {
 				return usage(fmt.Errorf("--keep is of the world %s, this run is of the world %s", harness.Contained, run.World))
@@ -62,9 +69,12 @@ func runCommand() *cobra.Command {
 			}
 			announce(c.ErrOrStderr(), d, run)
 			watch := t.watch(c.OutOrStdout())
-			watch.Progress = progressLine(run.Duration)
+			shown := watchRun(c.ErrOrStderr(), run.Duration)
+			if onTerminal() { // it is over in a second
+				watch.Progress = shown.tell
+			}
 			res, err := harness.Simulate(c.Context(), run, watch)
-			clearLine()
+			shown.end()
 			if c.Context().Err() != nil {
 				return &outcome{exitInterrupted, fmt.Errorf("interrupted; again: %s run --seed %d (options in %s/run.json)", harness.Program(), run.Seed, d.Path)}
 			}
@@ -79,10 +89,10 @@ func runCommand() *cobra.Command {
 	}
 	o.register(c)
 	t.register(c)
-	c.Flags().BoolVar(&tour, "tour", false, "draw a plan that shows what faults do: a leader is cut off, one is killed, one loses power, then others")
+	c.Flags().BoolVar(&tour, "tour", false, "draw a plan that shows what faults do: a leader is cut off, one is killed, one loses power (not in containers, which share the\nmachine's page cache), then others")
 	c.Flags().StringVar(&o.seed, "seed", "", "the seed of the run (default: drawn, and printed)")
 	c.Flags().StringVar(&o.out, "out", ".", "directory in which runs/ stands")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the outcome as JSON")
-	c.Flags().BoolVar(&keep, "keep", false, "leave the containers for a look inside, until tidemark cleanup")
+	c.Flags().BoolVar(&keep, "keep", false, "leave the containers for a look inside, until tidemark cleanup, and say at the end where they are found (--world docker)")
 	return c
 }

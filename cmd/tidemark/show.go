@@ -71,7 +71,7 @@ func show(w io.Writer, d results.Dir, res *harness.Result, asJSON bool) error {
 	} else {
 		fmt.Fprintf(w, "  in containers for %v; the first write was acknowledged %v after the start\n", res.Wall.Round(time.Millisecond), firstAck(res.History).Round(time.Millisecond))
 	}
-	fmt.Fprintf(w, "report: %s\nreplay: %s\n", d.ReportPath(), harness.ReplayLine(d))
+	fmt.Fprintf(w, "report: %s\n%s: %s\n", d.ReportPath(), harness.ReplayWord(res.Run), harness.ReplayLine(d))
 	return ended(code)
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"tidemark/harness"
 	"tidemark/history"
+	"tidemark/results"
 )
 
 const worldAuto = "auto"
@@ -26,7 +27,11 @@ func chooseWorld(c *cobra.Command) string {
 	return harness.Simulated
 }
 
-func runContained(*cobra.Command, string, history.Run, bool, bool) error { return trouble(errSimOnly) }
+func admit(*cobra.Command, history.Run) error { return trouble(errSimOnly) }
+
+func runContained(*cobra.Command, string, history.Run, bool, bool) (*harness.Result, error) {
+	return nil, trouble(errSimOnly)
+}
 
 func carryContained(string, io.Writer, func(*harness.Result, string) bool) func(context.Context, history.Run) (*harness.Result, error) {
 	return func(_ context.Context, run history.Run) (*harness.Result, error) {
@@ -36,7 +41,7 @@ func carryContained(string, io.Writer, func(*harness.Result, string) bool) func(
 
 func leftByContainers() (string, error) { return "", errSimOnly }
 
-func replayContained(*cobra.Command, string, history.Run) error { return trouble(errSimOnly) }
+func replayContained(*cobra.Command, string, results.Dir, history.Run) error { return trouble(errSimOnly) }
 
 func firstAck(*history.History) time.Duration { return 0 }
 

@@ -35,7 +35,8 @@ in the run's directory holds and the next run can take over.
 
 When
     at T                      so long after the start of the load. Trace, report, --from and --until count from the start of the run,
-                              some two seconds earlier: the end of a run says when the load began
+                              earlier by some two seconds in the simulated world, by four to eight in containers: the end of a run
+                              says when the load began
     after N acks [on P]       so many writes were acknowledged, in all or on partition P (topic/index)
     after N elections [on P]  leaders changed so many times
     when isr(P) = N           the ISR of P has N members
@@ -68,7 +69,8 @@ What
                               requests, with their answers). on port broker: only replication
     loss X | Y at 0.3         of the packets between two sides that share is lost, drawn for each: 0.01 to 0.99. TCP sends again, later and
                               later. loss X -> Y at 0.3: only of those from X to Y. A link loses packets for one fault at a time
-Containers cannot do powerfail and clock: they share the machine's page cache and clock.
+Containers cannot do powerfail and clock: they share the machine's page cache and clock. A plan with these is refused there, a tour
+leaves the power failure out.
 
 For how long
     for 5s                    then it is undone: the broker starts or goes on, the clock is right, links pass all. Without it the fault stays

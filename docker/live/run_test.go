@@ -85,7 +85,7 @@ func TestTwoHarnessesLeaveEachOtherAlone(t *testing.T) {
 		t.Error(err)
 	}
 	for _, c := range []*cluster{one, two} {
-		if slices.ContainsFunc(removed, func(what string) bool { return strings.Contains(what, c.Name()) }) {
+		if slices.ContainsFunc(removed, func(what string) bool { return strings.Contains(what, strings.TrimPrefix(c.Name(), "tidemark-")) }) {
 			t.Errorf("cleaning up beside %s, which runs, removed %q", c.Name(), removed)
 		}
 		for _, b := range c.Brokers() {
@@ -106,8 +106,8 @@ func TestAnInterruptedRunIsTakenDown(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	seen := false
-	_, err = harness.Contain(ctx, r, d, harness.Look{Binary: tool(t), Say: func(string) {}, Progress: func(now time.Duration, _ int64) {
-		if now > 12*time.Second && !seen { // both faults are in force
+	_, err = harness.Contain(ctx, r, d, harness.Look{Binary: tool(t), Say: func(string) {}, Progress: func(p harness.Progress) {
+		if p.Now > 12*time.Second && !seen { // both faults are in force
 			seen = true
 			cancel()
 		}
@@ -125,7 +125,7 @@ func TestTheDoctorFindsAWholeWorld(t *testing.T) {
 	engine(t)
 	for _, f := range docker.Examine(t.Context(), tool(t)) {
 		if !f.OK {
-			t.Errorf("lacking: %s; rules out %s; %s", f.What, f.RulesOut, f.How)
+			t.Errorf("missing: %s; rules out %s; %s", f.What, f.RulesOut, f.How)
 		}
 	}
 }
