@@ -13,7 +13,7 @@ import (
 // Bounds on what clients have created by asking for it: topics under way at a time, and how long one is under way, at most, before a
 // client's next request sends for it again, which is harmless if it comes twice.
 const (
-	creatingMax = 1000
+	creatingMax = 100
 	creatingFor = time.Second
 )
 

@@ -16,6 +16,10 @@ type Listener struct {
 	Port int32
 }
 
+// otherProtocols are Kafka's security protocols that this broker does not speak. They may be mapped, as they are in the file that Kafka comes
+// with, for listeners that there are not.
+var otherProtocols = []string{"SSL", "SASL_PLAINTEXT", "SASL_SSL"}
+
 // Plaintext is the listener that Kafka has where nothing else is configured, and the one security protocol that there is.
 const Plaintext = "PLAINTEXT"
 
@@ -177,8 +181,12 @@ func setProtocols(c *Config, s string) error {
 		if err != nil {
 			return err
 		}
-		if protocol = strings.TrimSpace(protocol); !strings.EqualFold(protocol, Plaintext) {
-			return fmt.Errorf("security protocol %q of listener %s, expected %s: this broker speaks no other", short(protocol), name, Plaintext)
+		protocol = strings.ToUpper(strings.TrimSpace(protocol))
+		if slices.Contains(otherProtocols, protocol) {
+			continue
+		}
+		if protocol != Plaintext {
+			return fmt.Errorf("security protocol %q of listener %s, expected %s or one of %v", short(protocol), name, Plaintext, otherProtocols)
 		}
 		if slices.Contains(names, name) {
 			return fmt.Errorf("listener %s twice", name)
@@ -186,6 +194,9 @@ func setProtocols(c *Config, s string) error {
 		if names = append(names, name); len(names) > listenersMax {
 			return fmt.Errorf("more than %d listeners", listenersMax)
 		}
+	}
+	if names == nil {
+		return fmt.Errorf("%q, expected a listener with %s", short(s), Plaintext)
 	}
 	c.PlaintextListeners = names
 	return nil

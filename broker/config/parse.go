@@ -77,6 +77,7 @@ func Parse(text string) (Config, error) {
 		return c, fmt.Errorf("configuration of %d bytes, expected at most %d", len(text), sizeMax)
 	}
 	seen := map[string]int{}
+	var strange unknownKeys
 	lines := bufio.NewScanner(strings.NewReader(text))
 	lines.Buffer(nil, sizeMax+1)
 	for n := 1; lines.Scan(); n++ {
@@ -93,9 +94,16 @@ func Parse(text string) (Config, error) {
 			return c, fmt.Errorf("line %d: key %s stands on line %d already", n, short(name), before)
 		}
 		seen[name] = n
+		if _, ok := find(name); !ok {
+			strange.add(n, name)
+			continue
+		}
 		if err := c.Set(name, value); err != nil {
 			return c, fmt.Errorf("line %d: %w", n, err)
 		}
+	}
+	if err := strange.err(); err != nil {
+		return c, err
 	}
 	c.completeListeners()
 	return c, c.Check()
@@ -138,24 +146,6 @@ func topicKeys() (out []string) {
 		}
 	}
 	return out
-}
-
-// nearest names a key that shares the longest beginning with an unknown one, for the error.
-func nearest(name string) string {
-	best, length := "", 3
-	for _, k := range keys {
-		n := 0
-		for n < len(name) && n < len(k.name) && name[n] == k.name[n] {
-			n++
-		}
-		if n > length {
-			best, length = k.name, n
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (did you mean %s?)", best)
 }
 
 // short keeps an error readable whatever it quotes.

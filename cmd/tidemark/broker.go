@@ -31,6 +31,9 @@ func brokerCommand() *cobra.Command {
 			"down in good order. A second signal ends the process at once. A disk error ends it with exit code 4.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if show && len(files) == 0 {
+				return printConfigs(c.OutOrStdout(), []config.Config{config.Default()})
+			}
 			configs, err := readConfigs(files)
 			if err != nil {
 				return usage(err)
@@ -45,7 +48,7 @@ func brokerCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringArrayVar(&files, "config", nil, "properties file of a broker; may be given more than once")
-	c.Flags().BoolVar(&show, "print", false, "print the configuration that holds, defaults included, and exit")
+	c.Flags().BoolVar(&show, "print", false, "print the configuration that holds, defaults included, and exit; without --config that is every key there is")
 	return c
 }
 

@@ -1,0 +1,77 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// unknownKeys gathers the keys of a text that are not known, so that someone who brings a file of Kafka's is told of all at once.
+type unknownKeys struct {
+	lines []string
+	more  int
+}
+
+// unknownMax bounds how many keys an error lists.
+const unknownMax = 30
+
+func (u *unknownKeys) add(line int, name string) {
+	if len(u.lines) == unknownMax {
+		u.more++
+		return
+	}
+	u.lines = append(u.lines, fmt.Sprintf("\n  line %d: %q%s", line, short(name), nearest(name)))
+}
+
+// err is nil where every key is known.
+func (u *unknownKeys) err() error {
+	if len(u.lines) == 0 {
+		return nil
+	}
+	text := "unknown configuration keys, remove them; --print lists the keys that are known:" + strings.Join(u.lines, "")
+	if u.more > 0 {
+		text += fmt.Sprintf("\n  and %d more", u.more)
+	}
+	return errors.New(text)
+}
+
+// distanceMax is how many characters a key may be off to be what was meant.
+const distanceMax = 2
+
+// nearest names the key that an unknown one is a slip of the pen away from, for the error; nothing if there is none.
+func nearest(name string) string {
+	best, least := "", distanceMax+1
+	for _, k := range keys {
+		if d := len(k.name) - len(name); d > distanceMax || -d > distanceMax {
+			continue
+		}
+		if d := distance(name, k.name); d < least {
+			best, least = k.name, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %s?)", best)
+}
+
+// distance counts the characters to insert, remove or replace that make a b (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		above := row[0] // of the row before, one to the left
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := above
+			if a[i] != b[j] {
+				replaced++
+			}
+			above = row[j+1]
+			row[j+1] = min(replaced, above+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}
