@@ -8,35 +8,49 @@ import (
 
 // unknownKeys gathers the keys of a text that are not known, so that someone who brings a file of Kafka's is told of all at once.
 type unknownKeys struct {
-	lines []string
+	found []unknownKey
 	more  int
+}
+
+type unknownKey struct {
+	line int
+	name string
 }
 
 // unknownMax bounds how many keys an error lists.
 const unknownMax = 30
 
 func (u *unknownKeys) add(line int, name string) {
-	if len(u.lines) == unknownMax {
+	if len(u.found) == unknownMax {
 		u.more++
 		return
 	}
-	u.lines = append(u.lines, fmt.Sprintf("\n  line %d: %q%s", line, short(name), nearest(name)))
+	u.found = append(u.found, unknownKey{line, name})
 }
 
 // err is nil where every key is known.
 func (u *unknownKeys) err() error {
-	if len(u.lines) == 0 {
+	switch n := len(u.found); n {
+	case 0:
 		return nil
+	case 1:
+		k := u.found[0]
+		return fmt.Errorf("line %d: unknown configuration key %q%s; remove it; --print lists the keys that are known", k.line, short(k.name), nearest(k.name))
+	default:
+		var text strings.Builder
+		fmt.Fprintf(&text, "%d unknown configuration keys; remove them; --print lists the keys that are known:", n+u.more)
+		for _, k := range u.found {
+			fmt.Fprintf(&text, "\n  line %d: %q%s", k.line, short(k.name), nearest(k.name))
+		}
+		if u.more > 0 {
+			fmt.Fprintf(&text, "\n  and %d more", u.more)
+		}
+		return errors.New(text.String())
 	}
-	text := "unknown configuration keys, remove them; --print lists the keys that are known:" + strings.Join(u.lines, "")
-	if u.more > 0 {
-		text += fmt.Sprintf("\n  and %d more", u.more)
-	}
-	return errors.New(text)
 }
 
-// distanceMax is how many characters a key may be off to be what was meant.
-const distanceMax = 2
+// distanceMax is how many characters a key may be off to be what was meant: enough to lack its unit, as in replica.lag.time.max.
+const distanceMax = 3
 
 // nearest names the key that an unknown one is a slip of the pen away from, for the error; nothing if there is none.
 func nearest(name string) string {
