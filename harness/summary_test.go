@@ -23,3 +23,26 @@ func TestSummaryTellsImpliedUnderTheirCause(t *testing.T) {
 		t.Error("the run shows the finding's class and the implied one, and no other")
 	}
 }
+
+// TestSummarySaysOnceWhyTheContractAllows tells of two duplicates whose texts and whose verdict's reason give the same reason.
+func TestSummarySaysOnceWhyTheContractAllows(t *testing.T) {
+	const why = "producer that sends a value again has it written at least once."
+	allowed := func(value string, count int, says string) checker.Finding {
+		return checker.Finding{Class: checker.Duplicate, Severity: checker.Allowed, Partition: history.Partition{Topic: "orders"}, Count: count,
+			Text: "Value " + value + " stands twice." + says + " The contract allows it: a " + why}
+	}
+	v := checker.Verdict{Status: checker.Valid, Reason: "All is well. The contract allows 6 anomalies: A " + why,
+		Findings: []checker.Finding{allowed("a", 4, " This was found 4 times."), allowed("b", 2, "")}}
+	got := Summary(v)
+	if strings.Count(got, why) != 1 {
+		t.Errorf("%s\nexpected the reason once", got)
+	}
+	want := "  allowed: duplicate on orders/0\n    Value a stands twice. This was found 4 times.\n  allowed: duplicate on orders/0, found 2 times\n    Value b stands twice.\n"
+	if !strings.Contains(got, want) {
+		t.Errorf("%s\nexpected in it\n%s", got, want)
+	}
+	v.Status, v.Reason = checker.Invalid, "Something else was lost."
+	if got := Summary(v); strings.Count(got, why) != 1 {
+		t.Errorf("%s\nexpected the reason once, with the first finding", got)
+	}
+}

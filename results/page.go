@@ -285,7 +285,13 @@ func pictureOf(v checker.Verdict) string {
 // each time, and the broker is told beside.
 var sockets = regexp.MustCompile(`( tcp[46]?)? (\d+(\.\d+){3}|\[[0-9a-fA-F:.]+(%[\w.-]+)?\]):\d+(->(\d+(\.\d+){3}|\[[0-9a-fA-F:.]+(%[\w.-]+)?\]):\d+)?`)
 
-func withoutSockets(text string) string { return sockets.ReplaceAllString(text, "") }
+// clients are the names of clients that an error names: which of them it was, the operation's process tells.
+var clients = regexp.MustCompile(`\b(producer|consumer)-\d+\b`)
+
+// alike is an error without what tells it from others of its kind.
+func alike(text string) string {
+	return clients.ReplaceAllString(sockets.ReplaceAllString(text, ""), "$1")
+}
 
 // errorCounts groups what did not succeed by error, unknown outcomes first, the most frequent first.
 func errorCounts(ops []history.Op) []errorCount {
@@ -298,7 +304,7 @@ func errorCounts(ops []history.Op) []errorCount {
 	for i := range ops {
 		op := &ops[i]
 		if op.Outcome != history.OK {
-			counts[key{op.Kind, op.Outcome, withoutSockets(op.Error)}]++
+			counts[key{op.Kind, op.Outcome, alike(op.Error)}]++
 		}
 	}
 	out := make([]errorCount, 0, len(counts))

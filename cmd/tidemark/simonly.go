@@ -41,7 +41,9 @@ func carryContained(string, io.Writer, func(*harness.Result, string) bool) func(
 
 func leftByContainers() (string, error) { return "", errSimOnly }
 
-func replayContained(*cobra.Command, string, results.Dir, history.Run) error { return trouble(errSimOnly) }
+func replayContained(*cobra.Command, string, results.Dir, history.Run) error {
+	return trouble(errSimOnly)
+}
 
 func firstAck(*history.History) time.Duration { return 0 }
 
