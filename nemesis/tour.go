@@ -22,7 +22,7 @@ func (d *drawer) tour() time.Duration {
 	// How long each lasts, in tenths of its slot. A cut and a kill are long enough for another leader even if this one was the
 	// controller: its own election comes first, then a whole session.
 	stops := slices.DeleteFunc([]stop{
-		{world.CanPartition, 5, 6}, {world.CanKill, 5, 6}, {world.CanPowerFail, 3, 5},
+		{world.CanPartition, 6, 7}, {world.CanKill, 6, 7}, {world.CanPowerFail, 3, 5},
 	}, func(s stop) bool { return !slices.Contains(d.Can, s.kind) })
 	if len(stops) == 0 {
 		return d.begin
