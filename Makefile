@@ -45,7 +45,7 @@ soak: build
 
 # Fifty runs of half a minute in containers: no violation, every kind of fault seen in five or more, all of them undone, nothing left.
 soak-docker: build
-	bin/tidemark hunt --world docker --max-seeds 50 --duration 30s --allow-vacuous 10
+	bin/tidemark hunt --world docker --max-seeds 50 --duration 30s --allow-vacuous 10 --workers 2
 
 # A known bug in containers: found blindly within five runs; then by a plan of one line, k of n. Each hunt ends with 1, a violation.
 canary-docker: build
