@@ -73,13 +73,16 @@ func Contain(ctx context.Context, run history.Run, d results.Dir, look Look) (*R
 		}
 		closed = cluster.Close()
 	}
+	res.History, res.Virtual = record.History(), env.Now()
 	if err = errors.Join(err, journal.Close()); err != nil {
+		if len(res.logs) > 0 {
+			err = errors.Join(err, saveLogs(d, res)) // what they say is why
+		}
 		for _, line := range res.Kept {
 			look.Say(line)
 		}
 		return nil, fmt.Errorf("seed %d: %w", run.Seed, errors.Join(err, closed))
 	}
-	res.History, res.Virtual = record.History(), env.Now()
 	tell.enter(PhaseJudge)
 	res.Verdict = checker.Check(run, res.History, nil, checker.Options{PorcupineSteps: porcupineSteps})
 	res.Wall = time.Since(begun)

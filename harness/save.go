@@ -31,12 +31,20 @@ func Save(d results.Dir, res *Result) error {
 			return err
 		}
 	}
+	if err := saveLogs(d, res); err != nil {
+		return err
+	}
+	return d.Finish(res.Outcome(d), res.History)
+}
+
+// saveLogs writes what each broker did and said.
+func saveLogs(d results.Dir, res *Result) error {
 	for _, b := range BrokerIDs(res.Run) {
 		if err := d.WriteLog(b, append(brokerLog(b, res.History), res.logs[b]...)); err != nil {
 			return err
 		}
 	}
-	return d.Finish(res.Outcome(d), res.History)
+	return nil
 }
 
 // Outcome is the result as the run directory holds it.

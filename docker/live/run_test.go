@@ -2,6 +2,8 @@ package live_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -114,6 +116,9 @@ func TestAnInterruptedRunIsTakenDown(t *testing.T) {
 	}})
 	if err == nil || !seen {
 		t.Errorf("the run ended with %v, interrupted %t", err, seen)
+	}
+	if said, err := os.ReadFile(filepath.Join(d.Path, "broker-1.log")); err != nil || !strings.Contains(string(said), "serving") {
+		t.Errorf("what broker 1 said is %q, %v", said, err)
 	}
 	if left, err := e.Own(t.Context()); err != nil || len(left) > 0 {
 		t.Errorf("left: %q, %v", left, err)
