@@ -34,6 +34,7 @@ type Cluster struct {
 	probed   counter
 	losses   ledger
 
+	observing sync.Mutex // one look at the cluster at a time
 	recording sync.Mutex // orders what is recorded of all brokers
 	isr       map[history.Partition]int32
 }

@@ -51,6 +51,8 @@ func (c *Cluster) Debug(b history.BrokerID) string {
 // Observe returns the cluster as it stands: the metadata of the broker that has applied the most of it, and each replica as its own
 // broker has it. A broker that does not answer keeps its last known state, as down.
 func (c *Cluster) Observe() history.ClusterState {
+	c.observing.Lock() // one look after another: two at once may each be the older one of some broker
+	defer c.observing.Unlock()
 	states := make([]*debug.State, len(c.machines))
 	var all sync.WaitGroup
 	for i, m := range c.machines {
@@ -79,6 +81,7 @@ func (c *Cluster) Observe() history.ClusterState {
 			newest = s
 		}
 	}
+	out.Time = c.env.Now()
 	if newest == nil {
 		return out
 	}

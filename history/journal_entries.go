@@ -181,7 +181,7 @@ func (j *journalReader) readState() {
 			j.unknown(key, "i at ctl parts")
 		}
 	}
-	j.stamp(s.Index, s.Time)
+	j.stampLate(s.Index, s.Time)
 	j.h.States = append(j.h.States, s)
 }
 
@@ -269,7 +269,7 @@ func (j *journalReader) readStep() {
 			j.unknown(key, "i at kind b topic part e peer from to isr detail")
 		}
 	}
-	j.stampStep(s.Index, s.Time)
+	j.stampLate(s.Index, s.Time)
 	j.h.Steps = push(j.h.Steps, s)
 }
 

@@ -88,7 +88,7 @@ type journalReader struct {
 	line int             // number of the line under way, from 1
 	next int64           // index of the next entry
 	last time.Duration   // time of the last entry
-	late bool            // some step happened before it
+	late bool            // some entry happened before it
 	busy map[int32]int64 // operation under way, by process
 	many int             // partitions, replicas and brokers that the line under way has listed
 }
@@ -214,8 +214,8 @@ func (j *journalReader) stamp(index int64, at time.Duration) {
 	j.next, j.last = index+1, at
 }
 
-// stampStep is stamp for a protocol step, which may have been recorded later than it happened.
-func (j *journalReader) stampStep(index int64, at time.Duration) {
+// stampLate is stamp for a protocol step or an observation, which may have been recorded later than it happened.
+func (j *journalReader) stampLate(index int64, at time.Duration) {
 	if j.err == nil && at >= 0 && at < j.last {
 		j.late = true
 		at = j.last

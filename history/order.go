@@ -7,7 +7,7 @@ import (
 )
 
 // order puts entries that were recorded late where they happened: brokers in containers are asked for their protocol steps, so that the
-// journal holds a step after what came of it. Indices are given anew, in order of time and, where times are equal, of the journal.
+// journal holds a step after what came of it, and who looks at the cluster records that after another who looked later. Indices are given anew, in order of time and, where times are equal, of the journal.
 func (h *History) order() {
 	type entry struct {
 		time time.Duration
@@ -21,6 +21,7 @@ func (h *History) order() {
 		anew[e.old] = int64(i)
 	}
 	h.each(func(index *int64, _ time.Duration) { *index = anew[*index] })
+	slices.SortFunc(h.States, func(a, b ClusterState) int { return cmp.Compare(a.Index, b.Index) })
 	slices.SortFunc(h.Steps, func(a, b Step) int { return cmp.Compare(a.Index, b.Index) })
 }
 

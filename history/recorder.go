@@ -129,10 +129,14 @@ func (r *Recorder) OnFault(fn func(FaultEvent)) {
 	r.struck = fn
 }
 
-// State records an observation; Index and Time are set here.
+// State records an observation; Index is set here, and Time unless the world says when it looked, at the latest now.
 func (r *Recorder) State(s ClusterState) {
 	r.mu.Lock()
+	at := s.Time
 	s.Index, s.Time = r.stamp()
+	if at > 0 && at < s.Time {
+		s.Time, r.late = at, true
+	}
 	r.h.States = push(r.h.States, s)
 	if r.sink != nil {
 		r.sink.State(&s)

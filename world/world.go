@@ -143,7 +143,7 @@ type Cluster interface {
 	// ProbeClock reads a broker's clock: its local time since its boot's origin. Two readings give the rate.
 	ProbeClock(b history.BrokerID) (time.Duration, error)
 
-	// Observe returns the cluster as it stands; Index and Time are left for the recorder.
+	// Observe returns the cluster as it stands; Index is left for the recorder, and Time too where looking takes none.
 	Observe() history.ClusterState
 	// Dump reads every replica of a broker from its own files.
 	Dump(b history.BrokerID) []history.Dump
