@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"tidemark/checker"
 	"tidemark/docker"
 	"tidemark/history"
 	"tidemark/results"
@@ -84,7 +83,7 @@ func Contain(ctx context.Context, run history.Run, d results.Dir, look Look) (*R
 		return nil, fmt.Errorf("seed %d: %w", run.Seed, errors.Join(err, closed))
 	}
 	tell.enter(PhaseJudge)
-	res.Verdict = checker.Check(run, res.History, nil, checker.Options{PorcupineSteps: porcupineSteps})
+	res.Verdict = Judge(run, res.History, nil)
 	res.Wall = time.Since(begun)
 	return res, closed
 }

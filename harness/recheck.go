@@ -13,6 +13,5 @@ func Recheck(d results.Dir, run history.Run, stored results.Outcome) (res *Resul
 	if err != nil {
 		return nil, "", err
 	}
-	broken := checker.BrokenOf(stored.Verdict)
-	return &Result{Run: run, History: h, Verdict: checker.Check(run, h, broken, checker.Options{PorcupineSteps: porcupineSteps})}, truncated, nil
+	return &Result{Run: run, History: h, Verdict: Judge(run, h, checker.BrokenOf(stored.Verdict))}, truncated, nil
 }

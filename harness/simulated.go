@@ -39,8 +39,13 @@ type Watch struct {
 	After func(now time.Duration, b history.BrokerID, w *sim.World)
 }
 
-// porcupineSteps is the second judge's budget for one run.
-const porcupineSteps = 100_000_000
+// secondSteps is the second judge's budget for one history.
+const secondSteps = 100_000_000
+
+// Judge judges a history under run's contract; broken are the invariants that were seen broken while it was made.
+func Judge(run history.Run, h *history.History, broken []checker.Broken) checker.Verdict {
+	return checker.Check(run, h, broken, checker.Options{PorcupineSteps: secondSteps})
+}
 
 // Simulate carries out a run in the simulated world and judges it. The error is the harness's own trouble or ctx's end, never a
 // finding.
@@ -89,7 +94,7 @@ func Simulate(ctx context.Context, run history.Run, watch Watch) (*Result, error
 		return res, fmt.Errorf("seed %d: %w", run.Seed, err)
 	}
 	l.tell.enter(PhaseJudge)
-	res.Verdict = checker.Check(run, res.History, inv.Broken(), checker.Options{PorcupineSteps: porcupineSteps})
+	res.Verdict = Judge(run, res.History, inv.Broken())
 	res.Wall = time.Since(begun)
 	return res, nil
 }

@@ -70,6 +70,7 @@ var logPlanters = []Planter{
 		}
 		again := *s.final(place{p, op.Offset})
 		again.ID, again.InvokeIndex, again.ReturnIndex = int64(len(s.h.Ops)), again.ReturnIndex+1, again.ReturnIndex+1
+		again.Process += int32(s.Run.Writers + s.Run.Readers + 2) // who has the first may have the next under way
 		again.Records = replaced(append([]history.Record{}, again.Records...), op.Offset, other.Value)
 		s.h.Ops = append(s.h.Ops, again)
 		return s.planted(p, op.Offset, "")

@@ -79,16 +79,13 @@ func checkCommand() *cobra.Command {
 	return c
 }
 
-// jepsenSteps is the second judge's budget for a history from elsewhere.
-const jepsenSteps = 100_000_000
-
 // checkJepsen judges a history in the format of Jepsen's Kafka workload.
 func checkJepsen(c *cobra.Command, path, contract string, asJSON, outcomes bool) error {
 	run, h, err := readJepsen(c.ErrOrStderr(), path, contract)
 	if err != nil {
 		return usage(err)
 	}
-	v := checker.Check(run, h, nil, checker.Options{PorcupineSteps: jepsenSteps})
+	v := harness.Judge(run, h, nil)
 	if run.World == "" && v.Contract.Acks == -1 {
 		v.Contract.Because = edn.Assumed
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tidemark/harness"
 	"tidemark/history"
 	"tidemark/history/edn"
 	"tidemark/results"
@@ -84,6 +85,11 @@ func readJepsen(log io.Writer, path, contract string) (history.Run, *history.His
 	run, h, err := edn.ReadFile(path)
 	if err != nil {
 		return run, nil, err
+	}
+	if run.World != "" { // tidemark's own
+		if err := harness.Verify(run); err != nil {
+			return run, nil, fmt.Errorf("%s: the run that it is of: %w", path, err)
+		}
 	}
 	if contract != "" {
 		run, err = asAnother(run, contract)

@@ -23,8 +23,8 @@ import (
 //
 // What the format has no place for stands in fields that begin with :tidemark/, and in :info operations of a process :tidemark, which
 // Jepsen's checker passes over as it does over the nemesis: the run, its phases, those of faults, and the dumps. So Read gives the same sends,
-// polls, faults and dumps back. Left out are protocol steps, observed
-// states, seeks, which brokers a fault struck, and which broker and leader epoch an operation went to.
+// polls, faults and dumps back. Left out are protocol steps, observed states, seeks, which brokers a fault struck, and which broker and leader
+// epoch an operation went to.
 func Write(w io.Writer, run history.Run, h *history.History) error {
 	out := &writer{w: bufio.NewWriterSize(w, 64<<10), topic: run.Topic, values: map[string]int64{}, consumers: map[int32]*assigned{}, busy: map[int32]*history.Op{}}
 	plain, err := json.Marshal(run)
