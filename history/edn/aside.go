@@ -7,12 +7,13 @@ import (
 	"tidemark/history"
 )
 
-// What process :tidemark tells in files that tidemark wrote: the run as run.json holds it, the run's phases, those of faults, and what
-// replicas hold at the end.
+// What process :tidemark tells in files that tidemark wrote: the run as run.json holds it, the run's phases, those of faults, where consumers
+// moved themselves, and what replicas hold at the end.
 const (
 	asideRun   = "tidemark/run"
 	asideMark  = "tidemark/mark"
 	asideFault = "tidemark/fault"
+	asideSeek  = "tidemark/seek"
 	asideDump  = "tidemark/dump"
 )
 
@@ -23,6 +24,8 @@ func (b *builder) aside(e *entry) error {
 		return b.readRun(e)
 	case asideDump:
 		return b.readDump(e)
+	case asideSeek:
+		return b.readSeek(e)
 	case asideMark:
 		b.h.Marks = append(b.h.Marks, history.Mark{Index: b.index(0), Time: e.at, Name: b.textValue(e), Failed: e.own.failed, Detail: e.own.detail})
 		return nil
@@ -30,7 +33,7 @@ func (b *builder) aside(e *entry) error {
 		b.fault(e, int(e.own.number), history.FaultPhase(e.own.phase), e.own.kind, b.textValue(e), e.own.detail)
 		return nil
 	}
-	return b.p.wrong(0, "found :f :%s of process :tidemark, expected :%s, :%s, :%s or :%s", short(e.f), asideRun, asideMark, asideFault, asideDump)
+	return b.p.wrong(0, "found :f :%s of process :tidemark, expected :%s, :%s, :%s, :%s or :%s", short(e.f), asideRun, asideMark, asideFault, asideSeek, asideDump)
 }
 
 // textValue is the string that is an entry's value, "" if it is none.

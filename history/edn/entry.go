@@ -33,8 +33,10 @@ type own struct {
 	phase, kind     string
 	number          int64
 	detail          string
-	broker          history.BrokerID // of a dump
-	end             history.Offset   // likewise: its log end offset
+	broker          history.BrokerID // of a dump, or that an operation went to
+	epoch           history.Epoch    // of the leader that an operation went to
+	process         int32            // of a seek
+	end             history.Offset   // of a dump: its log end offset
 	more            bool             // likewise: it goes on from the entry before
 }
 
@@ -54,6 +56,8 @@ const (
 	fieldFailed   = ":tidemark/failed"
 	fieldDetail   = ":tidemark/detail"
 	fieldBroker   = ":tidemark/broker"
+	fieldEpoch    = ":tidemark/epoch"
+	fieldProcess  = ":tidemark/process"
 	fieldEnd      = ":tidemark/log-end"
 	fieldMore     = ":tidemark/more"
 )
@@ -65,7 +69,7 @@ func (p *parser) fields() (e entry, err error) {
 	}
 	e = entry{process: nobody, index: -1, value: -1, rebalance: -1,
 		own: own{key: -1, position: history.UnknownOffset, hw: history.UnknownOffset, start: history.UnknownOffset, acks: -1, number: -1,
-			broker: history.NoBroker, end: history.UnknownOffset}}
+			broker: history.NoBroker, epoch: -1, process: nobody, end: history.UnknownOffset}}
 	var seen uint64
 	typed := false
 	for k := int32(1); k < p.forms[0].end; {
@@ -101,7 +105,7 @@ var fieldBits = func() map[string]uint {
 	m := map[string]uint{}
 	for i, name := range []string{":type", ":f", ":process", ":time", ":index", ":value", ":error", ":seek-to-beginning?", ":rebalance-log",
 		fieldKey, fieldPosition, fieldHW, fieldStart, fieldAcks, fieldFinal, fieldMarker, fieldPending, fieldFault, fieldPhase, fieldKind,
-		fieldFailed, fieldDetail, fieldBroker, fieldEnd, fieldMore} {
+		fieldFailed, fieldDetail, fieldBroker, fieldEpoch, fieldProcess, fieldEnd, fieldMore} {
 		m[name] = uint(i)
 	}
 	return m
@@ -184,6 +188,14 @@ func (p *parser) ownField(o *own, name string, v int32) error {
 	case fieldBroker:
 		n, err := p.number(v, -1, math.MaxInt32, "a broker")
 		o.broker = history.BrokerID(n)
+		return err
+	case fieldEpoch:
+		n, err := p.number(v, -1, math.MaxInt32, "a leader epoch")
+		o.epoch = history.Epoch(n)
+		return err
+	case fieldProcess:
+		n, err := p.number(v, 0, math.MaxInt32, "a process")
+		o.process = int32(n)
 		return err
 	case fieldMore:
 		o.more = p.holds(v)

@@ -33,7 +33,7 @@ func (b *builder) invokeMicro(e *entry, u *underway) error {
 		if err != nil {
 			return err
 		}
-		op := history.Op{Process: e.process, Kind: history.Poll, Final: e.own.final, Broker: history.NoBroker, Epoch: -1, Invoke: e.at,
+		op := history.Op{Process: e.process, Kind: history.Poll, Final: e.own.final, Broker: e.own.broker, Epoch: e.own.epoch, Invoke: e.at,
 			InvokeIndex: b.index(len(u.ops)), ReturnIndex: -1, Offset: history.UnknownOffset, Position: e.own.position,
 			HW: history.UnknownOffset, LogStart: history.UnknownOffset}
 		switch {

@@ -22,9 +22,8 @@ import (
 // Operations that were still pending at the end become :info there. A fault that took effect becomes :info operations of the nemesis.
 //
 // What the format has no place for stands in fields that begin with :tidemark/, and in :info operations of a process :tidemark, which
-// Jepsen's checker passes over as it does over the nemesis: the run, its phases, those of faults, and the dumps. So Read gives the same sends,
-// polls, faults and dumps back. Left out are protocol steps, observed states, seeks, which brokers a fault struck, and which broker and leader
-// epoch an operation went to.
+// Jepsen's checker passes over as it does over the nemesis: the run, its phases, those of faults, seeks, and the dumps. So Read gives the same sends,
+// polls, seeks, faults and dumps back. Left out are protocol steps, observed states, and which brokers a fault struck.
 func Write(w io.Writer, run history.Run, h *history.History) error {
 	out := &writer{w: bufio.NewWriterSize(w, 64<<10), topic: run.Topic, values: map[string]int64{}, consumers: map[int32]*assigned{}, busy: map[int32]*history.Op{}}
 	plain, err := json.Marshal(run)
@@ -129,7 +128,7 @@ func (w *writer) event(h *history.History, e event) error {
 	}
 	op := &h.Ops[e.at]
 	if op.Kind == history.Seek {
-		return nil
+		return w.seek(op, e.what == invoked)
 	}
 	if err := w.operation(op, e.what == invoked); err != nil {
 		return fmt.Errorf("operation %d: %w", op.ID, err)
@@ -252,7 +251,7 @@ func (w *writer) invoke(op *history.Op) {
 	if op.Final {
 		w.field(fieldFinal).word("true")
 	}
-	w.end()
+	w.turned(op).end()
 }
 
 // assign writes what the consumer must be assigned before it polls as op does.
