@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/build"
@@ -26,6 +27,9 @@ const binaryBytesMax = 512 << 20
 // dockerfile is the whole image: the binary needs nothing else.
 const dockerfile = "FROM scratch\nCOPY tidemark " + binaryPath + "\nENTRYPOINT [\"" + binaryPath + "\"]\n"
 
+// building lets the runs of this process that need the same image make it once.
+var building sync.Mutex
+
 // image makes the image of a static binary, once: it is found again by its content. It returns the image's name.
 func (e *Engine) image(ctx context.Context, binary string, say func(string)) (string, error) {
 	binary, err := binaryPathOf(binary)
@@ -39,6 +43,8 @@ func (e *Engine) image(ctx context.Context, binary string, say func(string)) (st
 	sum := sha256.Sum256(append([]byte(dockerfile), data...))
 	tag := hex.EncodeToString(sum[:8])
 	name := imageRepo + ":" + tag
+	building.Lock()
+	defer building.Unlock()
 	_, err = e.api.ImageInspect(ctx, name)
 	switch {
 	case err == nil:
@@ -53,9 +59,7 @@ func (e *Engine) image(ctx context.Context, binary string, say func(string)) (st
 	if err != nil {
 		return "", fmt.Errorf("image %s: %w", name, err)
 	}
-	if err := e.pruneImages(ctx); err != nil {
-		return "", err
-	}
+	e.pruneImages(ctx)
 	_, err = e.make.BuildImage(ctx, &testcontainers.ContainerRequest{FromDockerfile: testcontainers.FromDockerfile{
 		ContextArchive: bytes.NewReader(archive), Repo: imageRepo, Tag: tag, KeepImage: true,
 		BuildOptionsModifier: func(o *build.ImageBuildOptions) { o.Labels = map[string]string{labelImage: tag} },

@@ -2,6 +2,7 @@ package docker
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -130,11 +131,29 @@ func (c *Cluster) exitWords(m *machine) string {
 	if info.State.OOMKilled {
 		said += ", out of memory"
 	}
-	if text, err := c.logOf(m.broker, "1"); err == nil && strings.TrimSpace(text) != "" {
-		text = strings.TrimSpace(text)
-		said += ": " + text[max(0, len(text)-wordsBytesMax):]
+	if text, err := c.logOf(m.broker, exitLinesMax); err == nil {
+		said += lastWords(text)
 	}
 	return said
+}
+
+// exitLinesMax is how many of a broker's last lines are looked through for its last words.
+const exitLinesMax = "1000"
+
+// lastWords picks from the end of a log what tells why the process ended: the line that begins a Go traceback, else the last one.
+func lastWords(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	last := lines[len(lines)-1]
+	for _, line := range slices.Backward(lines) {
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "SIG") {
+			last = line
+			break
+		}
+	}
+	if last = strings.TrimSpace(last); last == "" {
+		return ""
+	}
+	return ": " + last[:min(len(last), wordsBytesMax)]
 }
 
 // down records, once, that a broker is down. The recording lock is held.

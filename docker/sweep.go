@@ -141,23 +141,21 @@ func (e *Engine) CleanupImages(ctx context.Context) ([]string, error) {
 // imagesMax is how many images stay: each holds one build of the program.
 const imagesMax = 8
 
-// pruneImages removes the oldest images that were built, but for so many and those that a container needs.
-func (e *Engine) pruneImages(ctx context.Context) error {
+// pruneImages removes the oldest images that were built, but for so many and those that a container needs, and what two harnesses that
+// built the same at once left without a name. What cannot be removed stays: another harness may be removing it.
+func (e *Engine) pruneImages(ctx context.Context) {
 	list, err := e.api.ImageList(ctx, image.ListOptions{Filters: filters.NewArgs(filters.Arg("label", labelImage))})
 	if err != nil {
-		return fmt.Errorf("list images: %w", err)
+		return
 	}
 	slices.SortFunc(list, func(a, b image.Summary) int { return cmp.Compare(b.Created, a.Created) })
-	for _, i := range list[min(imagesMax-1, len(list)):] {
-		if len(i.RepoTags) != 1 {
-			continue // somebody gave it a name of his own
+	kept := 0
+	for _, i := range list {
+		if kept++; len(i.RepoTags) > 1 || len(i.RepoTags) == 1 && kept < imagesMax {
+			continue // somebody gave it a name of his own, or it is one of the latest
 		}
-		_, err := e.api.ImageRemove(ctx, i.ID, image.RemoveOptions{PruneChildren: true})
-		if err != nil && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) {
-			return fmt.Errorf("remove image %s: %w", i.ID, err)
-		}
+		_, _ = e.api.ImageRemove(ctx, i.ID, image.RemoveOptions{PruneChildren: true})
 	}
-	return nil
 }
 
 func words(found []thing) []string {

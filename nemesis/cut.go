@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"tidemark/history"
 	"tidemark/world"
@@ -77,8 +78,17 @@ func (c *cut) others() []gap {
 	return slices.Concat(at(world.BrokerPort, c.every()), at(world.ControllerPort, c.every()))
 }
 
-// still asks nothing: of a link that somebody else has opened the world knows when it is healed.
-func (*cut) still() error { return nil }
+// look is how long the last look takes: what comes across must be waited for.
+func (c *cut) look() time.Duration { return c.probeTime(c.line.For) / 2 }
+
+func (c *cut) still() error {
+	across := c.meaningful(c.done)
+	arrived := c.probeLinks(across, c.look())
+	if i := slices.Index(arrived, true); i >= 0 {
+		return fmt.Errorf("link %v passes", across[i])
+	}
+	return nil
+}
 
 func (c *cut) undo() error {
 	c.run.links.lock()

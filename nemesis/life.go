@@ -21,6 +21,8 @@ type action interface {
 	apply() (detail string, err error)
 	// probe looks once whether the fault is in force.
 	probe() (detail string, err error)
+	// look is how long still takes.
+	look() time.Duration
 	// still looks once more, right before the fault is undone, whether it lasted: the error says what is no more as it was.
 	still() error
 	// undo ends it, as far as it is not ended.
@@ -176,12 +178,13 @@ func (f *life) act() error {
 	if f.line.Fault.Kind == world.CanElect {
 		return err
 	}
-	f.Env.Sleep(f.end - f.Env.Now())
 	if err == nil && f.unseen == "" {
+		f.Env.Sleep(f.end - f.action.look() - f.Env.Now())
 		if gone := f.action.still(); gone != nil {
 			err = fmt.Errorf("not in force to its end: %w", gone)
 		}
 	}
+	f.Env.Sleep(f.end - f.Env.Now())
 	return err
 }
 

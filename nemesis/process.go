@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"tidemark/history"
 	"tidemark/world"
@@ -119,6 +120,8 @@ func (o *outage) state() world.ProcessState {
 		return world.ProcessGone
 	}
 }
+
+func (*outage) look() time.Duration { return 0 }
 
 func (o *outage) still() error {
 	for _, b := range o.done {

@@ -16,7 +16,7 @@ import (
 
 // TestRun carries out plans on the fake cluster and shows each fault's life. The arguments: brokers=N; until=D; acks=D, one
 // acknowledged send every D; broken=(Call, ...), calls that return an error; deaf=(Call, ...), calls that do nothing;
-// outsider=D, when somebody else starts, resumes or thaws broker 1; classic, for a cluster without eligible leader replicas.
+// outsider=D, when somebody else starts, resumes or thaws broker 1, or heals 1->2; classic, for a cluster without eligible leader replicas.
 func TestRun(t *testing.T) {
 	datadriven.Walk(t, "testdata/run", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -42,7 +42,7 @@ func TestRun(t *testing.T) {
 			if at := scanDuration(t, d, "outsider", 0); at > 0 {
 				env.Go("outsider", func() {
 					env.Sleep(at)
-					_ = errors.Join(c.Start(1), c.Resume(1), c.Thaw(1)) // one of them is meant
+					_ = errors.Join(c.Start(1), c.Resume(1), c.Thaw(1), c.Heal(1, 2, world.AnyPort)) // one of them is meant
 				})
 			}
 			if every > 0 {

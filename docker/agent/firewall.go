@@ -127,10 +127,10 @@ func (f *firewall) remove(r Rule) (Counted, error) {
 	if err != nil {
 		return Counted{}, err
 	}
-	f.rules = slices.Delete(f.rules, i, i+1)
 	if made := len(expressions(r)); found < made {
 		return last, fmt.Errorf("rule %+v: somebody else removed %d of the %d rules that the kernel had for it", r, made-found, made)
 	}
+	f.rules = slices.Delete(f.rules, i, i+1)
 	return last, nil
 }
 
