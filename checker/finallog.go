@@ -15,7 +15,7 @@ const never = math.MaxInt64
 type slot struct {
 	offset history.Offset
 	value  string
-	send   int32 // position of its send in the history's operations, -1 if nobody sent it to this partition
+	send   nth   // its send, -1 if nobody sent it to this partition
 	told   bool  // an anomaly at this offset was found already
 	seen   int64 // index of the first answer that showed it to a consumer
 }

@@ -30,6 +30,17 @@ func inParallel(n int, do func(i int)) {
 	wg.Wait()
 }
 
+// stretch is how many operations a pass over all of them takes at a time.
+const stretch = 1 << 16
+
+// stretches is how many stretches so many operations have.
+func stretches(ops int) int { return (ops + stretch - 1) / stretch }
+
+// inStretches calls do in parallel for each stretch of so many operations, with its number and where it begins and ends.
+func inStretches(ops int, do func(n, from, to int)) {
+	inParallel(stretches(ops), func(n int) { do(n, n*stretch, min((n+1)*stretch, ops)) })
+}
+
 // numbering gives partitions numbers, dense from 0, in order of first use.
 type numbering struct {
 	names []history.Partition
