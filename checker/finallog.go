@@ -58,7 +58,7 @@ func (l *finalLog) trimmedTo() history.Offset {
 func (l *finalLog) addFinal(op *history.Op, settled bool) {
 	l.read = min(l.read, op.InvokeIndex)
 	l.assembled = op.Process < 0
-	to := readTo(op)
+	to := readTo(op.Position, op.Records)
 	for i := range op.Records {
 		r := &op.Records[i]
 		l.slots = append(l.slots, slot{offset: r.Offset, value: r.Value, send: -1, seen: never})

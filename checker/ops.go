@@ -31,10 +31,10 @@ func newWrite(op *history.Op, at int32) write {
 func told(op *history.Op) bool { return op.Outcome == history.OK && op.Acks != 0 }
 
 // readTo is the offset after the last that a read returned, its position if it returned none.
-func readTo(op *history.Op) history.Offset {
-	to := op.Position
-	for i := range op.Records {
-		to = max(to, next(op.Records[i].Offset))
+func readTo(position history.Offset, records []history.Record) history.Offset {
+	to := position
+	for i := range records {
+		to = max(to, next(records[i].Offset))
 	}
 	return to
 }

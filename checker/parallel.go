@@ -8,10 +8,10 @@ import (
 	"tidemark/history"
 )
 
-// A check takes memory in proportion to the history, and none by its offsets: about 37 bytes an operation where half are sends and what was sent is
-// in the log. That is 8 for each operation (its position in its partition, and what became of it), 8 for each poll (where its answer ended), and
-// for each send a place in the value index (8 bytes, of which a third to two thirds are free) and a record of the final log (40). Of what it reads
-// it copies nothing. What is wrong comes on top, some 200 bytes each.
+// A check takes memory in proportion to the history, and none by its offsets: about 65 bytes an operation where half are sends and what was sent is
+// in the log. That is, for each send, a copy of what is asked of it (56), what became of it (4), a place in the value index (8, of which a third to
+// two thirds are free) and a record of the final log (40), and for each poll its position (4) and, if it came to the high watermark, where it ended
+// (24). Of values and records it copies nothing. What is wrong comes on top, some 200 bytes each.
 
 // inParallel calls do for every number below n, on as many processors as there are. A history is checked after its run, by values alone, and
 // each call writes only what is its own, so which runs first changes nothing; results are put together in order of the numbers.

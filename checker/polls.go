@@ -19,27 +19,45 @@ type sighting struct {
 // below the position asked for, and no committed record between them is missing. Polls that did not succeed say nothing.
 //
 // It looks at each poll once, and so has the others that ask something of every answer look at it too: consumers' positions, high watermarks, and
-// what comes to the high watermark, for checkStale.
+// what comes to the high watermark, for checkStale. It fetches a few polls before it judges them: each lies somewhere else in memory, and so do its
+// records, and the processor waits for all of them at once and not for one after the other.
 func (c *partCheck) checkPolls() {
 	positions, watermarks := newPositions(c), newWatermarks(c)
 	c.reached = make([]reached, 0, len(c.polls))
-	for _, i := range c.polls {
-		op := &c.h.Ops[i]
-		if op.Outcome != history.OK {
-			continue
+	few := make([]answer, 0, 64)
+	for polls := range slices.Chunk(c.polls, cap(few)) {
+		few = few[:0]
+		for _, i := range polls {
+			if op := &c.h.Ops[i]; op.Outcome == history.OK {
+				few = append(few, answer{op: i, position: op.Position, records: op.Records})
+			}
 		}
-		end := readTo(op)
-		if len(op.Records) > 0 {
-			c.checkPoll(i, op)
+		for n := range few {
+			few[n].end = readTo(few[n].position, few[n].records)
 		}
-		positions.follow(i, op, end)
-		watermarks.hear(i, op)
-		if end >= op.HW && op.HW >= 0 && !op.Final && !c.run.Reticent(op.Process) {
-			c.reached = append(c.reached, reached{end: end, invoke: op.Invoke, op: i})
+		for n := range few {
+			a := &few[n]
+			op := &c.h.Ops[a.op]
+			if len(a.records) > 0 {
+				c.checkPoll(a.op, op)
+			}
+			positions.follow(a.op, op, a.end)
+			watermarks.hear(a.op, op)
+			if a.end >= op.HW && op.HW >= 0 && !op.Final && !c.run.Reticent(op.Process) {
+				c.reached = append(c.reached, reached{end: a.end, invoke: op.Invoke, op: a.op})
+			}
 		}
 	}
 	watermarks.finish()
 	c.anomalies = slices.Concat(c.anomalies, positions.anomalies, watermarks.anomalies)
+}
+
+// answer is what a poll that succeeded returned, and where that ends.
+type answer struct {
+	op       int32
+	position history.Offset
+	end      history.Offset
+	records  []history.Record
 }
 
 func (c *partCheck) checkPoll(at int32, op *history.Op) {
