@@ -31,7 +31,7 @@ func Check(run history.Run, h *history.History, broken []Broken, opt Options) Ve
 	v.Findings = append(v.Findings, v.secondFindings()...)
 	v.Findings = append(v.Findings, exitFindings(h, contract)...)
 	v.Findings = append(v.Findings, settleFindings(h, contract)...)
-	v.Findings = differing(h, v.Findings)
+	v.Findings = c.differing(v.Findings)
 	v.Findings = append(v.Findings, brokenFindings(broken)...)
 	for i := range v.Findings {
 		if f := &v.Findings[i]; f.Severity == Allowed {

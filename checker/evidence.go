@@ -22,7 +22,7 @@ func (c *partCheck) tellCorrupted() {
 		}
 		send := int32(-1)
 		if here := c.log.at(a.offset); here != nil && here.value != a.value {
-			send = here.send
+			send = c.position(here.send)
 		}
 		if send < 0 {
 			if by, ok := acked[a.offset]; ok {
@@ -40,10 +40,10 @@ func (c *partCheck) tellCorrupted() {
 // ackedAt finds the sends that are not in the log by the offsets of their acknowledgements.
 func (c *partCheck) ackedAt() map[history.Offset]int32 {
 	out := map[history.Offset]int32{}
-	for _, i := range c.sent {
-		op := &c.h.Ops[i]
-		if told(op) && op.Offset >= 0 && c.found[c.sends.first(i)] <= 0 {
-			out[op.Offset] = i
+	for i := range c.sent {
+		w := &c.sent[i]
+		if w.told && w.offset >= 0 && c.found[c.sends.first(nth(i))] <= 0 {
+			out[w.offset] = w.op
 		}
 	}
 	return out
@@ -53,7 +53,7 @@ func (c *partCheck) ackedAt() map[history.Offset]int32 {
 func (c *partCheck) shownAt() map[history.Offset]int32 {
 	out := map[history.Offset]int32{}
 	for i := range c.anomalies {
-		if a := &c.anomalies[i]; a.class == UncommittedRead && a.send >= 0 && c.found[a.send] <= 0 {
+		if a := &c.anomalies[i]; a.class == UncommittedRead && a.send >= 0 && c.found[c.sends.find(a.value)] <= 0 {
 			out[a.offset] = a.send
 		}
 	}
@@ -62,20 +62,20 @@ func (c *partCheck) shownAt() map[history.Offset]int32 {
 
 // checkUnseen counts the acknowledged writes of which nothing tells whether they are in the log.
 func (c *partCheck) checkUnseen() {
-	for _, i := range c.sent {
-		op := &c.h.Ops[i]
-		if c.found[i] != undecided || c.shown(op) {
+	for i := range c.sent {
+		w := &c.sent[i]
+		if c.found[i] != undecided || c.shown(w) {
 			continue
 		}
-		c.note(anomaly{class: Unseen, part: c.part, offset: op.Offset, value: op.Value, send: i, op: -1})
+		c.note(anomaly{class: Unseen, part: c.part, offset: w.offset, value: w.value, send: w.op, op: -1})
 	}
 }
 
 // shown reports whether a poll returned an acknowledged write that nothing at the end tells about. The observations must be in order.
-func (c *partCheck) shown(op *history.Op) bool {
-	at, _ := slices.BinarySearchFunc(c.loose, op.Offset, func(s sighting, o history.Offset) int { return cmp.Compare(s.offset, o) })
-	for ; at < len(c.loose) && c.loose[at].offset == op.Offset; at++ {
-		if s := &c.loose[at]; s.value == op.Value && c.h.Ops[s.op].Kind == history.Poll {
+func (c *partCheck) shown(w *write) bool {
+	at, _ := slices.BinarySearchFunc(c.loose, w.offset, func(s sighting, o history.Offset) int { return cmp.Compare(s.offset, o) })
+	for ; at < len(c.loose) && c.loose[at].offset == w.offset; at++ {
+		if s := &c.loose[at]; s.value == w.value && s.send < 0 {
 			return true
 		}
 	}

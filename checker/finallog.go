@@ -15,7 +15,7 @@ const never = math.MaxInt64
 type slot struct {
 	offset history.Offset
 	value  string
-	send   int32 // position of its send in the history's operations, -1 if nobody sent it to this partition
+	send   nth   // its send, -1 if nobody sent it to this partition
 	told   bool  // an anomaly at this offset was found already
 	seen   int64 // index of the first answer that showed it to a consumer
 }
@@ -58,7 +58,7 @@ func (l *finalLog) trimmedTo() history.Offset {
 func (l *finalLog) addFinal(op *history.Op, settled bool) {
 	l.read = min(l.read, op.InvokeIndex)
 	l.assembled = op.Process < 0
-	to := readTo(op)
+	to := readTo(op.Position, op.Records)
 	for i := range op.Records {
 		r := &op.Records[i]
 		l.slots = append(l.slots, slot{offset: r.Offset, value: r.Value, send: -1, seen: never})

@@ -18,28 +18,29 @@ type logCheck struct {
 	undecided int64        // acknowledged writes that nothing at the end tells about
 }
 
-// premises are what the checks of all partitions read and, but for found, none writes.
+// premises are what the checks of all partitions read and none writes.
 type premises struct {
 	run      history.Run
 	h        *history.History
 	contract Contract
 	settled  bool
-	dense    bool    // brokers remove no old records: a log begins at 0 and has no holes
-	found    []int32 // of each send: 1 + its slot in its partition's log, 0 if it is not there; each partition writes those of its own
+	dense    bool // brokers remove no old records: a log begins at 0 and has no holes
 }
 
 // partCheck is the check of one partition. It writes nothing but its own, so what it finds does not depend on when it runs.
 type partCheck struct {
 	*premises
-	part  int32
-	sent  []int32          // positions of its sends in the history, in order of invocation
-	polls []int32          // and of its polls
-	ends  []history.Offset // of each poll that succeeded: where its answer ended
-	seeks []int32          // and of its seeks
-	dumps []*history.Dump
-	log   finalLog
-	sends *valueIndex
+	part   int32
+	sent   []write // its sends, in order of invocation
+	found  []int32 // of each send: 1 + its slot in the log, 0 if it is not there
+	polls  []int32 // positions of its polls in the history, in order of invocation
+	finals []int32 // of those that are final reads and succeeded
+	seeks  []int32 // and of its seeks
+	dumps  []*history.Dump
+	log    finalLog
+	sends  *valueIndex
 
+	reached   []reached // answers that came to the high watermark, for checkStale
 	anomalies []anomaly
 	notes     []anomaly  // one for each class that is counted, not told one by one
 	loose     []sighting // observations at offsets that the final log says nothing about
@@ -104,7 +105,6 @@ func (c *partCheck) note(a anomaly) {
 // check checks every partition and puts together what was found.
 func (c *logCheck) check() {
 	c.split()
-	c.found = make([]int32, len(c.h.Ops))
 	inParallel(len(c.parts), func(p int) { c.parts[p].check() })
 	for _, p := range c.parts {
 		c.anomalies = append(c.anomalies, p.anomalies...)
@@ -122,12 +122,10 @@ func (c *partCheck) check() {
 	c.checkAcks()
 	c.decideByDumps()
 	c.checkPolls()
-	c.checkPositions()
 	c.checkOrder()
 	c.checkStale()
 	c.checkLoose()
 	c.checkUnseen()
-	c.checkAnswers()
 	c.tellCorrupted()
 	c.anomalies = append(c.anomalies, c.notes...)
 }
@@ -135,78 +133,33 @@ func (c *partCheck) check() {
 // unknownInLog counts the sends of unknown outcome that stand in the log at the end.
 func (c *logCheck) unknownInLog() int64 {
 	n := int64(0)
-	for i := range c.h.Ops {
-		op := &c.h.Ops[i]
-		if op.Kind == history.Send && op.Outcome != history.OK && op.Outcome != history.Fail && c.found[i] > 0 {
-			n++
+	for _, p := range c.parts {
+		for i := range p.sent {
+			if w := &p.sent[i]; w.outcome != history.OK && w.outcome != history.Fail && p.found[i] > 0 {
+				n++
+			}
 		}
 	}
 	return n
 }
 
-// split sorts operations and dumps by partition.
-func (c *logCheck) split() {
-	ops := c.h.Ops
-	var sends, polls []int
-	number := func(p history.Partition) int32 {
-		n := c.numbers.of(p)
-		if int(n) == len(c.parts) {
-			c.parts = append(c.parts, &partCheck{premises: &c.premises, part: n, log: finalLog{read: never, start: never}})
-			sends, polls = append(sends, 0), append(polls, 0)
-		}
-		return n
-	}
-	for i := range ops {
-		switch n := number(ops[i].Partition); ops[i].Kind {
-		case history.Send:
-			sends[n]++
-		case history.Poll:
-			polls[n]++
-		}
-	}
-	for n, p := range c.parts {
-		p.sent, p.polls = make([]int32, 0, sends[n]), make([]int32, 0, polls[n])
-	}
-	for i := range ops {
-		p := c.parts[c.numbers.of(ops[i].Partition)]
-		switch ops[i].Kind {
-		case history.Send:
-			p.sent = append(p.sent, int32(i))
-		case history.Poll:
-			p.polls = append(p.polls, int32(i))
-		case history.Seek:
-			p.seeks = append(p.seeks, int32(i))
-		}
-	}
-	for i := range c.h.Dumps {
-		if d := &c.h.Dumps[i]; d.Err == "" {
-			p := c.parts[number(d.Partition)]
-			p.dumps = append(p.dumps, d)
-		}
-	}
-}
-
 // indexSends enters every send in the value index.
 func (c *partCheck) indexSends() {
-	c.sends = newValueIndex(c.h.Ops, len(c.sent))
-	for _, i := range c.sent {
-		c.sends.add(i)
+	c.sends = newValueIndex(c.sent)
+	for i := range c.sent {
+		c.sends.add(nth(i))
 	}
 }
 
 // readFinal builds the partition's log from the final reads.
 func (c *partCheck) readFinal() {
 	records := 0
-	var finals []*history.Op
-	for _, i := range c.polls {
-		if op := &c.h.Ops[i]; op.Final && op.Outcome == history.OK {
-			finals = append(finals, op)
-			records += len(op.Records)
-		}
+	for _, i := range c.finals {
+		records += len(c.h.Ops[i].Records)
 	}
 	c.log.slots = make([]slot, 0, records)
-	for _, op := range finals {
-		c.log.addFinal(op, c.settled)
+	for _, i := range c.finals {
+		c.log.addFinal(&c.h.Ops[i], c.settled)
 	}
 	c.log.sortFinal(c.apart("two final reads differ"))
 }
@@ -251,10 +204,21 @@ func trims(run history.Run) bool {
 	return false
 }
 
+// sender is the position of a value's send in the history, -1 if nobody sent it.
+func (c *partCheck) sender(value string) int32 { return c.position(c.sends.find(value)) }
+
+// position is where a send stands in the history, -1 for none.
+func (c *partCheck) position(i nth) int32 {
+	if i < 0 {
+		return -1
+	}
+	return c.sent[i].op
+}
+
 func (c *partCheck) apart(detail string) func(history.Offset, string, string) {
 	return func(o history.Offset, one, other string) {
 		c.report(anomaly{class: TwoValues, part: c.part, offset: o, value: one, other: other,
-			send: c.sends.find(one), op: -1, apart: true, detail: detail})
+			send: c.sender(one), op: -1, apart: true, detail: detail})
 	}
 }
 
@@ -263,16 +227,16 @@ func (c *partCheck) apart(detail string) func(history.Offset, string, string) {
 // Most records stand where they were acknowledged, so the acknowledgements go first and save the look-up of the value.
 func (c *partCheck) resolveSlots() {
 	if len(c.sends.again) == 0 {
-		for _, i := range c.sent {
-			op := &c.h.Ops[i]
-			if op.Outcome == history.OK && op.Offset >= 0 {
-				if s := c.log.at(op.Offset); s != nil && s.value == op.Value {
-					s.send = i
+		for i := range c.sent {
+			w := &c.sent[i]
+			if w.outcome == history.OK && w.offset >= 0 {
+				if s := c.log.at(w.offset); s != nil && s.value == w.value {
+					s.send = nth(i)
 				}
 			}
 		}
 	}
-	occurs := map[int32]int32{} // of values sent more than once
+	occurs := map[nth]int32{} // of values sent more than once
 	slots := c.log.slots
 	for i := range slots {
 		s := &slots[i]
@@ -285,16 +249,17 @@ func (c *partCheck) resolveSlots() {
 			continue
 		}
 		sent, again := c.sends.again[s.send]
-		if c.h.Ops[s.send].Outcome == history.Fail {
+		w := &c.sent[s.send]
+		if w.outcome == history.Fail {
 			s.told = true
-			c.report(anomaly{class: AbortedRead, part: c.part, offset: s.offset, value: s.value, send: s.send, op: -1})
+			c.report(anomaly{class: AbortedRead, part: c.part, offset: s.offset, value: s.value, send: w.op, op: -1})
 		} else if c.found[s.send] != 0 {
 			occurs[s.send]++
 			if !again || occurs[s.send] > sent {
-				once := !c.mayRepeat(&c.h.Ops[s.send])
+				once := !c.mayRepeat(&c.h.Ops[w.op])
 				s.told = once
 				first := slots[c.found[s.send]-1].offset
-				c.report(anomaly{class: Duplicate, part: c.part, offset: s.offset, value: s.value, send: s.send, op: -1, once: once,
+				c.report(anomaly{class: Duplicate, part: c.part, offset: s.offset, value: s.value, send: w.op, op: -1, once: once,
 					detail: "it also stands at offset " + itoa(int64(first))})
 			}
 			continue
@@ -332,35 +297,35 @@ func (c *logCheck) repeatedAfter(index int64) bool {
 // checkAcks asks of every acknowledged write whether it stands where it was acknowledged.
 func (c *partCheck) checkAcks() {
 	l := &c.log
-	for _, i := range c.sent {
-		op := &c.h.Ops[i]
-		if op.Outcome != history.OK || op.Acks == 0 {
+	for n := range c.sent {
+		i, w := nth(n), &c.sent[n]
+		if !w.told {
 			continue
 		}
-		if op.Offset < 0 {
-			c.note(anomaly{class: AckWithoutOffset, part: c.part, offset: history.UnknownOffset, value: op.Value, send: i, op: -1})
+		if w.offset < 0 {
+			c.note(anomaly{class: AckWithoutOffset, part: c.part, offset: history.UnknownOffset, value: w.value, send: w.op, op: -1})
 		}
 		first := c.sends.first(i)
 		_, again := c.sends.again[first]
 		if f := c.found[first]; f > 0 {
-			if s := &l.slots[f-1]; op.Offset >= 0 && s.offset != op.Offset && !again {
-				if here := l.at(op.Offset); here == nil || here.value != op.Value {
+			if s := &l.slots[f-1]; w.offset >= 0 && s.offset != w.offset && !again {
+				if here := l.at(w.offset); here == nil || here.value != w.value {
 					s.told = true
-					c.report(anomaly{class: AckOffsetMismatch, part: c.part, offset: op.Offset, value: op.Value, send: i, op: -1, once: !c.mayRepeat(op),
+					c.report(anomaly{class: AckOffsetMismatch, part: c.part, offset: w.offset, value: w.value, send: w.op, op: -1, once: !c.mayRepeat(&c.h.Ops[w.op]),
 						other: valueOf(here), detail: "it stands at offset " + itoa(int64(s.offset))})
 				}
 			}
 			continue
 		}
-		if c.trimmed(op.Offset) {
-			c.note(anomaly{class: Trimmed, part: c.part, offset: op.Offset, value: op.Value, send: i, op: -1})
+		if c.trimmed(w.offset) {
+			c.note(anomaly{class: Trimmed, part: c.part, offset: w.offset, value: w.value, send: w.op, op: -1})
 			continue
 		}
-		here := l.at(op.Offset)
-		whole := op.Offset < 0 && l.whole()
-		if here != nil || op.ReturnIndex < l.read && (whole || op.Offset >= 0 && (l.covers(op.Offset) || c.dense && op.Offset < l.begins)) {
-			a := anomaly{class: LostWrite, part: c.part, offset: op.Offset, value: op.Value, send: i, op: -1, other: valueOf(here)}
-			if op.Offset >= 0 && op.Offset < l.begins {
+		here := l.at(w.offset)
+		whole := w.offset < 0 && l.whole()
+		if here != nil || w.returnIndex < l.read && (whole || w.offset >= 0 && (l.covers(w.offset) || c.dense && w.offset < l.begins)) {
+			a := anomaly{class: LostWrite, part: c.part, offset: w.offset, value: w.value, send: w.op, op: -1, other: valueOf(here)}
+			if w.offset >= 0 && w.offset < l.begins {
 				a.detail = "the log begins at " + itoa(int64(l.begins)) + ", though nothing that the run sets up removes records"
 			}
 			c.report(a)
@@ -369,8 +334,8 @@ func (c *partCheck) checkAcks() {
 		}
 		c.undecided++
 		c.found[i] = undecided
-		if op.Offset >= 0 {
-			c.loose = append(c.loose, sighting{offset: op.Offset, value: op.Value, op: i})
+		if w.offset >= 0 {
+			c.loose = append(c.loose, sighting{offset: w.offset, value: w.value, op: w.op, send: i})
 		}
 	}
 	c.placeTrimmed()
@@ -383,24 +348,24 @@ func (c *partCheck) placeTrimmed() {
 		return
 	}
 	last := int64(-1)
-	for _, i := range c.sent {
-		if op := &c.h.Ops[i]; told(op) && c.trimmed(op.Offset) {
-			last = max(last, op.InvokeIndex)
+	for i := range c.sent {
+		if w := &c.sent[i]; w.told && c.trimmed(w.offset) {
+			last = max(last, w.invokeIndex)
 		}
 	}
-	for _, i := range c.sent {
-		if op := &c.h.Ops[i]; c.found[i] == undecided && op.Offset < 0 && op.ReturnIndex < last {
-			c.removed(i)
+	for i := range c.sent {
+		if w := &c.sent[i]; c.found[i] == undecided && w.offset < 0 && w.returnIndex < last {
+			c.removed(nth(i))
 		}
 	}
 }
 
 // removed takes an acknowledged write without a place for one that stood below the log start.
-func (c *partCheck) removed(i int32) {
-	op := &c.h.Ops[i]
+func (c *partCheck) removed(i nth) {
+	w := &c.sent[i]
 	c.undecided--
 	c.found[i] = 0
-	c.note(anomaly{class: Trimmed, part: c.part, offset: op.Offset, value: op.Value, send: i, op: -1})
+	c.note(anomaly{class: Trimmed, part: c.part, offset: w.offset, value: w.value, send: w.op, op: -1})
 }
 
 // trimmed reports whether an offset is below the log start, where retention or DeleteRecords may have taken what stood there.
@@ -427,7 +392,7 @@ func (c *partCheck) decideByDumps() {
 	if c.undecided == 0 || len(c.dumps) < max(1, c.run.Factor) {
 		return
 	}
-	held := map[int32]bool{}
+	held := map[nth]bool{}
 	for _, d := range c.dumps {
 		for r := range d.Records {
 			if s := c.sends.find(d.Records[r].Value); s >= 0 {
@@ -435,14 +400,14 @@ func (c *partCheck) decideByDumps() {
 			}
 		}
 	}
-	for _, i := range c.sent {
-		op := &c.h.Ops[i]
-		if c.found[i] != undecided || held[c.sends.first(i)] || op.Offset < 0 && c.trimmed(0) {
+	for n := range c.sent {
+		i, w := nth(n), &c.sent[n]
+		if c.found[i] != undecided || held[c.sends.first(i)] || w.offset < 0 && c.trimmed(0) {
 			continue
 		}
 		c.undecided--
 		c.found[i] = lost
-		c.report(anomaly{class: LostWrite, part: c.part, offset: op.Offset, value: op.Value, send: i, op: -1, detail: "no replica holds it"})
+		c.report(anomaly{class: LostWrite, part: c.part, offset: w.offset, value: w.value, send: w.op, op: -1, detail: "no replica holds it"})
 	}
 }
 

@@ -3,8 +3,6 @@ package checker
 import (
 	"cmp"
 	"slices"
-
-	"tidemark/history"
 )
 
 // checkOrder looks for a record that stands before one that was in the log before it was sent. "Was in the log" is known from the
@@ -18,30 +16,30 @@ import (
 // contract keeps what was acknowledged, also acknowledgements that nothing at the end tells about. And a record that was shown before it was
 // sent is a phantom.
 func (c *partCheck) checkOrder() {
-	ops, slots := c.h.Ops, c.ordered()
-	earliest, by := int64(never), int32(-1)
-	var own map[int32]int32 // by process: its send above that was in the log first; from the first anomaly on
+	slots := c.ordered()
+	earliest, by := int64(never), nth(-1)
+	var own map[int32]nth // by process: its send above that was in the log first; from the first anomaly on
 	for i := len(slots) - 1; i >= 0; i-- {
 		s := &slots[i]
 		if s.send < 0 || c.resent(s.send) {
 			continue
 		}
-		op := &ops[s.send]
-		if s.seen < op.InvokeIndex {
-			c.report(anomaly{class: Phantom, part: c.part, offset: s.offset, value: s.value, send: s.send, op: -1,
+		w := &c.sent[s.send]
+		if s.seen < w.invokeIndex {
+			c.report(anomaly{class: Phantom, part: c.part, offset: s.offset, value: s.value, send: w.op, op: -1,
 				detail: "it was read before it was sent"})
 			continue
 		}
 		if s.told {
 			continue
 		}
-		if op.InvokeIndex > earliest {
+		if w.invokeIndex > earliest {
 			if own == nil {
 				own = c.producers(slots[i+1:])
 			}
-			a := anomaly{class: RealtimeOrder, part: c.part, offset: s.offset, value: s.value, send: s.send, op: by, other: ops[by].Value}
-			if before, ok := own[op.Process]; ok && ops[before].ReturnIndex < op.InvokeIndex {
-				a.class, a.op, a.other = NonmonotonicSend, before, ops[before].Value
+			a := anomaly{class: RealtimeOrder, part: c.part, offset: s.offset, value: s.value, send: w.op, op: c.sent[by].op, other: c.sent[by].value}
+			if before, ok := own[c.process(w)]; ok && c.sent[before].returnIndex < w.invokeIndex {
+				a.class, a.op, a.other = NonmonotonicSend, c.sent[before].op, c.sent[before].value
 			}
 			c.report(a)
 			continue
@@ -50,8 +48,8 @@ func (c *partCheck) checkOrder() {
 		if known < earliest {
 			earliest, by = known, s.send
 		}
-		if before, ok := own[op.Process]; own != nil && c.ackedHere(s) && (!ok || op.ReturnIndex < ops[before].ReturnIndex) {
-			own[op.Process] = s.send
+		if own != nil && c.ackedHere(s) {
+			c.earlier(own, s.send)
 		}
 	}
 }
@@ -59,15 +57,15 @@ func (c *partCheck) checkOrder() {
 // known is the index by which a record was in the log.
 func (c *partCheck) known(s *slot) int64 {
 	if c.ackedHere(s) {
-		return min(s.seen, c.h.Ops[s.send].ReturnIndex)
+		return min(s.seen, c.sent[s.send].returnIndex)
 	}
 	return s.seen
 }
 
 // ackedHere reports whether the acknowledgement of a record's send is of the record at its offset, and not of a copy.
 func (c *partCheck) ackedHere(s *slot) bool {
-	op := &c.h.Ops[s.send]
-	return told(op) && (op.Offset == s.offset || !c.mayRepeat(op))
+	w := &c.sent[s.send]
+	return w.told && (w.offset == s.offset || !c.mayRepeat(&c.h.Ops[w.op]))
 }
 
 // ordered is the log with the acknowledgements that nothing at the end tells about, where they must stay.
@@ -78,8 +76,8 @@ func (c *partCheck) ordered() []slot {
 	var more []slot
 	for i := range c.loose {
 		s := &c.loose[i]
-		if c.h.Ops[s.op].Kind == history.Send && c.found[s.op] == undecided {
-			more = append(more, slot{offset: s.offset, value: s.value, send: s.op, seen: never})
+		if s.send >= 0 && c.found[s.send] == undecided {
+			more = append(more, slot{offset: s.offset, value: s.value, send: s.send, seen: never})
 		}
 	}
 	slices.SortStableFunc(more, func(a, b slot) int { return cmp.Compare(a.offset, b.offset) })
@@ -87,22 +85,29 @@ func (c *partCheck) ordered() []slot {
 }
 
 // producers finds, by process, the acknowledged send of a stretch of the log that its process sent first.
-func (c *partCheck) producers(slots []slot) map[int32]int32 {
-	own := map[int32]int32{}
+func (c *partCheck) producers(slots []slot) map[int32]nth {
+	own := map[int32]nth{}
 	for i := range slots {
 		s := &slots[i]
 		if s.send < 0 || s.told || c.resent(s.send) || !c.ackedHere(s) {
 			continue
 		}
-		op := &c.h.Ops[s.send]
-		if before, ok := own[op.Process]; !ok || op.ReturnIndex < c.h.Ops[before].ReturnIndex {
-			own[op.Process] = s.send
-		}
+		c.earlier(own, s.send)
 	}
 	return own
 }
 
-func (c *partCheck) resent(send int32) bool {
+// earlier enters a send for its process if it returned before the one that stands there.
+func (c *partCheck) earlier(own map[int32]nth, i nth) {
+	process := c.process(&c.sent[i])
+	if before, ok := own[process]; !ok || c.sent[i].returnIndex < c.sent[before].returnIndex {
+		own[process] = i
+	}
+}
+
+func (c *partCheck) process(w *write) int32 { return c.h.Ops[w.op].Process }
+
+func (c *partCheck) resent(send nth) bool {
 	_, again := c.sends.again[send]
 	return again
 }

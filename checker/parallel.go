@@ -8,10 +8,10 @@ import (
 	"tidemark/history"
 )
 
-// A check takes memory in proportion to the history, and none by its offsets: about 37 bytes an operation where half are sends and what was sent is
-// in the log. That is 8 for each operation (its position in its partition, and what became of it), 8 for each poll (where its answer ended), and
-// for each send a place in the value index (8 bytes, of which a third to two thirds are free) and a record of the final log (40). Of what it reads
-// it copies nothing. What is wrong comes on top, some 200 bytes each.
+// A check takes memory in proportion to the history, and none by its offsets: about 65 bytes an operation where half are sends and what was sent is
+// in the log. That is, for each send, a copy of what is asked of it (56), what became of it (4), a place in the value index (8, of which a third to
+// two thirds are free) and a record of the final log (40), and for each poll its position (4) and, if it came to the high watermark, where it ended
+// (24). Of values and records it copies nothing. What is wrong comes on top, some 200 bytes each.
 
 // inParallel calls do for every number below n, on as many processors as there are. A history is checked after its run, by values alone, and
 // each call writes only what is its own, so which runs first changes nothing; results are put together in order of the numbers.
@@ -28,6 +28,17 @@ func inParallel(n int, do func(i int)) {
 	}
 	work()
 	wg.Wait()
+}
+
+// stretch is how many operations a pass over all of them takes at a time.
+const stretch = 1 << 16
+
+// stretches is how many stretches so many operations have.
+func stretches(ops int) int { return (ops + stretch - 1) / stretch }
+
+// inStretches calls do in parallel for each stretch of so many operations, with its number and where it begins and ends.
+func inStretches(ops int, do func(n, from, to int)) {
+	inParallel(stretches(ops), func(n int) { do(n, n*stretch, min((n+1)*stretch, ops)) })
 }
 
 // numbering gives partitions numbers, dense from 0, in order of first use.

@@ -12,21 +12,52 @@ type sighting struct {
 	offset history.Offset
 	value  string
 	op     int32
+	send   nth // whose acknowledgement it is, -1 if a poll saw it
 }
 
 // checkPolls walks every answer along the log. What a poll returned must stand there at the end; inside one answer offsets rise, none is
 // below the position asked for, and no committed record between them is missing. Polls that did not succeed say nothing.
+//
+// It looks at each poll once, and so has the others that ask something of every answer look at it too: consumers' positions, high watermarks, and
+// what comes to the high watermark, for checkStale. It fetches a few polls before it judges them: each lies somewhere else in memory, and so do its
+// records, and the processor waits for all of them at once and not for one after the other.
 func (c *partCheck) checkPolls() {
-	c.ends = make([]history.Offset, len(c.polls))
-	for n, i := range c.polls {
-		op := &c.h.Ops[i]
-		if op.Outcome == history.OK {
-			c.ends[n] = readTo(op)
+	positions, watermarks := newPositions(c), newWatermarks(c)
+	c.reached = make([]reached, 0, len(c.polls))
+	few := make([]answer, 0, 64)
+	for polls := range slices.Chunk(c.polls, cap(few)) {
+		few = few[:0]
+		for _, i := range polls {
+			if op := &c.h.Ops[i]; op.Outcome == history.OK {
+				few = append(few, answer{op: i, position: op.Position, records: op.Records})
+			}
 		}
-		if op.Outcome == history.OK && len(op.Records) > 0 {
-			c.checkPoll(i, op)
+		for n := range few {
+			few[n].end = readTo(few[n].position, few[n].records)
+		}
+		for n := range few {
+			a := &few[n]
+			op := &c.h.Ops[a.op]
+			if len(a.records) > 0 {
+				c.checkPoll(a.op, op)
+			}
+			positions.follow(a.op, op, a.end)
+			watermarks.hear(a.op, op)
+			if a.end >= op.HW && op.HW >= 0 && !op.Final && !c.run.Reticent(op.Process) {
+				c.reached = append(c.reached, reached{end: a.end, invoke: op.Invoke, op: a.op})
+			}
 		}
 	}
+	watermarks.finish()
+	c.anomalies = slices.Concat(c.anomalies, positions.anomalies, watermarks.anomalies)
+}
+
+// answer is what a poll that succeeded returned, and where that ends.
+type answer struct {
+	op       int32
+	position history.Offset
+	end      history.Offset
+	records  []history.Record
 }
 
 func (c *partCheck) checkPoll(at int32, op *history.Op) {
@@ -39,14 +70,14 @@ func (c *partCheck) checkPoll(at int32, op *history.Op) {
 		if rec.Offset < expect {
 			if !backwards {
 				backwards = true
-				c.report(anomaly{class: NonmonotonicPoll, part: c.part, offset: rec.Offset, value: rec.Value, send: c.sends.find(rec.Value), op: at,
+				c.report(anomaly{class: NonmonotonicPoll, part: c.part, offset: rec.Offset, value: rec.Value, send: c.sender(rec.Value), op: at,
 					detail: "the next offset was " + itoa(int64(expect))})
 			}
 			i = l.search(rec.Offset)
 		} else if i < len(l.slots) && l.slots[i].offset < rec.Offset {
 			if missed := &l.slots[i]; !skipped && missed.offset >= op.LogStart {
 				skipped = true
-				c.report(anomaly{class: PollSkip, part: c.part, offset: missed.offset, value: missed.value, send: missed.send, op: at,
+				c.report(anomaly{class: PollSkip, part: c.part, offset: missed.offset, value: missed.value, send: c.position(missed.send), op: at,
 					detail: "the answer went on at offset " + itoa(int64(rec.Offset))})
 			}
 			i = l.search(rec.Offset)
@@ -68,15 +99,15 @@ func (c *partCheck) checkPoll(at int32, op *history.Op) {
 func (c *partCheck) strayRecord(at int32, rec *history.Record) {
 	l := &c.log
 	send := c.sends.find(rec.Value)
-	a := anomaly{part: c.part, offset: rec.Offset, value: rec.Value, send: send, op: at}
+	a := anomaly{part: c.part, offset: rec.Offset, value: rec.Value, send: c.position(send), op: at}
 	here := l.at(rec.Offset)
 	a.other = valueOf(here)
 	switch {
 	case send < 0:
 		a.class = Phantom
-	case c.h.Ops[send].InvokeIndex > c.h.Ops[at].ReturnIndex:
+	case c.sent[send].invokeIndex > c.h.Ops[at].ReturnIndex:
 		a.class = Phantom
-	case c.h.Ops[send].Outcome == history.Fail:
+	case c.sent[send].outcome == history.Fail:
 		a.class = AbortedRead
 	case l.assembled && here != nil:
 		a.class, a.both, a.detail = TwoValues, true, "both were told to clients"
@@ -90,7 +121,7 @@ func (c *partCheck) strayRecord(at int32, rec *history.Record) {
 	case here != nil || l.covers(rec.Offset):
 		a.class = UncommittedRead
 	default:
-		c.loose = append(c.loose, sighting{rec.Offset, rec.Value, at})
+		c.loose = append(c.loose, sighting{rec.Offset, rec.Value, at, -1})
 		return
 	}
 	c.report(a)
@@ -104,7 +135,7 @@ func (c *partCheck) checkLoose() {
 		one, two := c.loose[i-1], c.loose[i]
 		if one.offset == two.offset && one.value != two.value {
 			c.report(anomaly{class: TwoValues, part: c.part, offset: one.offset, value: one.value, other: two.value,
-				send: c.sends.find(one.value), op: two.op, detail: "both were told to clients"})
+				send: c.sender(one.value), op: two.op, detail: "both were told to clients"})
 		}
 	}
 }

@@ -13,62 +13,66 @@ type reading struct {
 	moved bool           // it moved itself since its last answer: a seek
 }
 
-// checkPositions follows every consumer from answer to answer: it must go on where its last answer ended, unless it moved itself. One that
-// goes on beyond, over records of the log, skips them; if it was moved (told that its position is out of range, say) and no answer of its own
-// ever holds them, others saw what it never did.
+// positions follows every consumer from answer to answer: it must go on where its last answer ended, unless it moved itself. One that goes on
+// beyond, over records of the log, skips them; if it was moved (told that its position is out of range, say) and no answer of its own ever
+// holds them, others saw what it never did.
 //
 // A history of Jepsen's does not tell where a poll began, so there is nothing to follow in one.
-func (c *partCheck) checkPositions() {
-	if c.run.World == "" {
+type positions struct {
+	c         *partCheck
+	seeks     []int32 // that are still to come
+	consumers map[int32]*reading
+	anomalies []anomaly
+}
+
+func newPositions(c *partCheck) *positions {
+	return &positions{c: c, seeks: c.seeks, consumers: map[int32]*reading{}}
+}
+
+// follow takes in the next poll that succeeded, and where its answer ended.
+func (f *positions) follow(i int32, op *history.Op, end history.Offset) {
+	if op.Final || f.c.run.World == "" {
 		return
 	}
-	consumers := map[int32]*reading{}
-	seeks := c.seeks
-	for n, i := range c.polls {
-		op := &c.h.Ops[i]
-		if op.Final || op.Outcome != history.OK {
-			continue
+	for len(f.seeks) > 0 && f.seeks[0] < i {
+		if r := f.consumers[f.c.h.Ops[f.seeks[0]].Process]; r != nil {
+			r.moved = true
 		}
-		for len(seeks) > 0 && seeks[0] < i {
-			if r := consumers[c.h.Ops[seeks[0]].Process]; r != nil {
-				r.moved = true
-			}
-			seeks = seeks[1:]
-		}
-		r := consumers[op.Process]
-		if r == nil {
-			r = &reading{next: op.Position}
-			consumers[op.Process] = r
-		}
-		r.start = max(r.start, op.LogStart)
-		switch {
-		case op.Position < r.next && !r.moved && len(op.Records) > 0 && op.Records[0].Offset < r.next:
-			rec := &op.Records[0]
-			c.report(anomaly{class: NonmonotonicPoll, part: c.part, offset: rec.Offset, value: rec.Value, send: c.sends.find(rec.Value), op: i,
-				detail: "its last answer ended at offset " + itoa(int64(r.next))})
-		case op.Position > r.next:
-			c.passedOver(i, op, r)
-		}
-		r.next, r.moved = c.ends[n], false
+		f.seeks = f.seeks[1:]
 	}
+	r := f.consumers[op.Process]
+	if r == nil {
+		r = &reading{next: op.Position}
+		f.consumers[op.Process] = r
+	}
+	r.start = max(r.start, op.LogStart)
+	switch {
+	case op.Position < r.next && !r.moved && len(op.Records) > 0 && op.Records[0].Offset < r.next:
+		rec := &op.Records[0]
+		f.anomalies = append(f.anomalies, anomaly{class: NonmonotonicPoll, part: f.c.part, offset: rec.Offset, value: rec.Value, send: f.c.sender(rec.Value), op: i,
+			detail: "its last answer ended at offset " + itoa(int64(r.next))})
+	case op.Position > r.next:
+		f.passedOver(i, op, r)
+	}
+	r.next, r.moved = end, false
 }
 
 // passedOver tells of the first record that a consumer was taken past, if there is any.
-func (c *partCheck) passedOver(i int32, op *history.Op, r *reading) {
-	at := c.log.search(max(r.next, r.start))
-	if at == len(c.log.slots) || c.log.slots[at].offset >= op.Position {
+func (f *positions) passedOver(i int32, op *history.Op, r *reading) {
+	at := f.c.log.search(max(r.next, r.start))
+	if at == len(f.c.log.slots) || f.c.log.slots[at].offset >= op.Position {
 		return
 	}
-	s := &c.log.slots[at]
-	a := anomaly{class: PollSkip, part: c.part, offset: s.offset, value: s.value, send: s.send, op: i,
+	s := &f.c.log.slots[at]
+	a := anomaly{class: PollSkip, part: f.c.part, offset: s.offset, value: s.value, send: f.c.position(s.send), op: i,
 		detail: "its last answer ended at offset " + itoa(int64(r.next)) + " and this one was asked from offset " + itoa(int64(op.Position))}
 	if r.moved {
-		if c.gotBy(op.Process, s) {
+		if f.c.gotBy(op.Process, s) {
 			return
 		}
 		a.class = SeenBySome
 	}
-	c.report(a)
+	f.anomalies = append(f.anomalies, a)
 }
 
 // gotBy reports whether an answer of a consumer holds a record.

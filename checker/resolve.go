@@ -29,6 +29,7 @@ type Resolution struct {
 	HeldBy   []history.BrokerID `json:"heldBy,omitempty"`  // replicas whose dump holds it
 	Because  string             `json:"because,omitempty"` // why it is absent or open
 	position int32
+	send     nth
 }
 
 // Resolve looks for evidence on every send of unknown outcome, in order of invocation. A send is absent only if nothing can bring it in any
@@ -46,14 +47,14 @@ func Resolve(run history.Run, h *history.History) []Resolution {
 
 func (c *partCheck) resolve() []Resolution {
 	var out []Resolution
-	at := map[int32]int{} // by the send that its value is known by
-	for _, i := range c.sent {
-		op := &c.h.Ops[i]
-		if op.Outcome == history.OK || op.Outcome == history.Fail {
+	at := map[nth]int{} // by the send that its value is known by
+	for i := range c.sent {
+		w := &c.sent[i]
+		if w.outcome == history.OK || w.outcome == history.Fail {
 			continue
 		}
-		at[c.sends.first(i)] = len(out)
-		out = append(out, Resolution{Op: op.ID, Raw: op.Outcome, Offset: history.UnknownOffset, position: i})
+		at[c.sends.first(nth(i))] = len(out)
+		out = append(out, Resolution{Op: c.h.Ops[w.op].ID, Raw: w.outcome, Offset: history.UnknownOffset, position: w.op, send: nth(i)})
 	}
 	if len(out) == 0 {
 		return nil
@@ -73,7 +74,7 @@ func (c *partCheck) resolve() []Resolution {
 }
 
 // readEvidence finds the first answer to a consumer, and the first final read, that showed each value.
-func (c *partCheck) readEvidence(out []Resolution, at map[int32]int) {
+func (c *partCheck) readEvidence(out []Resolution, at map[nth]int) {
 	final := map[int]bool{}
 	for _, i := range c.polls {
 		op := &c.h.Ops[i]
@@ -95,7 +96,7 @@ func (c *partCheck) readEvidence(out []Resolution, at map[int32]int) {
 // decide says what the evidence on one send comes to.
 func (c *partCheck) decide(r *Resolution) {
 	l := &c.log
-	if f := c.found[c.sends.first(r.position)]; f > 0 {
+	if f := c.found[c.sends.first(r.send)]; f > 0 {
 		r.Outcome, r.Offset = InLog, l.slots[f-1].offset
 		return
 	}

@@ -76,7 +76,8 @@ func unfinished(run history.Run, h *history.History) string {
 // differing compares what the replicas hold after the run had settled, when every one must hold the same: every log as long as the longest, and
 // at each offset the same leader epoch. Values are compared elsewhere. Where another violation was found on the partition, what broke it shows
 // here too, and is implied. A log that could not be read is no evidence.
-func differing(h *history.History, found []Finding) []Finding {
+func (c *logCheck) differing(found []Finding) []Finding {
+	h := c.h
 	if m := lastMark(h, "settle"); m == nil || m.Failed {
 		return found
 	}
@@ -92,9 +93,12 @@ func differing(h *history.History, found []Finding) []Finding {
 	for p, d := range longest {
 		ends[p] = dumpEnd(d)
 	}
-	for i := range h.Ops {
-		if op := &h.Ops[i]; op.Kind == history.Poll && op.Final && op.Outcome == history.OK && len(op.Records) > 0 {
-			ends[op.Partition] = max(ends[op.Partition], op.Records[len(op.Records)-1].Offset+1)
+	for n, p := range c.parts {
+		for _, i := range p.finals {
+			if r := h.Ops[i].Records; len(r) > 0 {
+				name := c.numbers.names[n]
+				ends[name] = max(ends[name], r[len(r)-1].Offset+1)
+			}
 		}
 	}
 	for i := range h.Dumps {

@@ -92,9 +92,26 @@ func (a *activity) countFaults(h *history.History) int64 {
 }
 
 func (a *activity) countOps(h *history.History, firstFault int64) {
+	counts := make([]activity, stretches(len(h.Ops)))
+	inStretches(len(h.Ops), func(n, from, to int) { counts[n].countStretch(h.Ops[from:to], firstFault) })
 	s := &a.stats
-	for i := range h.Ops {
-		op := &h.Ops[i]
+	for i := range counts {
+		n := &counts[i]
+		a.completed += n.completed
+		a.changed = a.changed || n.changed
+		s.Sends += n.stats.Sends
+		s.Acked += n.stats.Acked
+		s.Failed += n.stats.Failed
+		s.Unknown += n.stats.Unknown
+		s.Polls += n.stats.Polls
+		s.Records += n.stats.Records
+	}
+}
+
+func (a *activity) countStretch(ops []history.Op, firstFault int64) {
+	s := &a.stats
+	for i := range ops {
+		op := &ops[i]
 		if op.Outcome != history.Pending {
 			a.completed++
 		}

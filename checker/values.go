@@ -8,21 +8,21 @@ import (
 	"tidemark/history"
 )
 
-// valueIndex finds the send of a value to a partition: an open-addressing table of positions in the history's operations, so that no value
-// is stored twice. Values sent more than once share an entry; again counts the further sends.
+// valueIndex finds the send of a value to a partition: an open-addressing table of the sends' numbers, so that no value is stored
+// twice. Values sent more than once share an entry; again counts the further sends.
 type valueIndex struct {
-	ops   []history.Op
-	table []uint64 // upper half of the hash, position + 1; 0 is free
+	sent  []write
+	table []uint64 // upper half of the hash, number + 1; 0 is free
 	mask  uint64
-	again map[int32]int32
+	again map[nth]int32
 }
 
-func newValueIndex(ops []history.Op, sends int) *valueIndex {
+func newValueIndex(sent []write) *valueIndex {
 	size := 16
-	for size < sends+sends/2 {
+	for size < len(sent)+len(sent)/2 {
 		size *= 2
 	}
-	return &valueIndex{ops: ops, table: make([]uint64, size), mask: uint64(size - 1), again: map[int32]int32{}}
+	return &valueIndex{sent: sent, table: make([]uint64, size), mask: uint64(size - 1), again: map[nth]int32{}}
 }
 
 // slot is the place of the value in the table, where it is or where it would go, and the tag that goes with it. The tag spares a look at
@@ -34,42 +34,42 @@ func (x *valueIndex) slot(value string) (at, tag uint64) {
 		if x.table[at]&^math.MaxUint32 != tag {
 			continue
 		}
-		if x.ops[x.op(at)].Value == value {
+		if x.sent[x.nth(at)].value == value {
 			break
 		}
 	}
 	return at, tag
 }
 
-// op is the position that a place holds, -1 if it is free.
-func (x *valueIndex) op(at uint64) int32 { return int32(uint32(x.table[at])) - 1 }
+// nth is the send that a place holds, -1 if it is free.
+func (x *valueIndex) nth(at uint64) nth { return nth(uint32(x.table[at])) - 1 }
 
-// add enters the send at position op. A value that was failed first and sent again is known by the send that may have worked.
-func (x *valueIndex) add(op int32) {
-	at, tag := x.slot(x.ops[op].Value)
-	first := x.op(at)
+// add enters a send. A value that was failed first and sent again is known by the send that may have worked.
+func (x *valueIndex) add(i nth) {
+	at, tag := x.slot(x.sent[i].value)
+	first := x.nth(at)
 	if first < 0 {
-		x.table[at] = tag | uint64(op+1)
+		x.table[at] = tag | uint64(i+1)
 		return
 	}
 	count := x.again[first] + 1
-	if x.ops[first].Outcome == history.Fail && x.ops[op].Outcome != history.Fail {
+	if x.sent[first].outcome == history.Fail && x.sent[i].outcome != history.Fail {
 		delete(x.again, first)
-		x.table[at], first = tag|uint64(op+1), op
+		x.table[at], first = tag|uint64(i+1), i
 	}
 	x.again[first] = count
 }
 
-// find returns the position of the value's send, or -1.
-func (x *valueIndex) find(value string) int32 {
+// find returns the value's send, or -1.
+func (x *valueIndex) find(value string) nth {
 	at, _ := x.slot(value)
-	return x.op(at)
+	return x.nth(at)
 }
 
-// first returns the position by which the value of the send at position op is known.
-func (x *valueIndex) first(op int32) int32 {
+// first returns the send by which the value of a send is known.
+func (x *valueIndex) first(i nth) nth {
 	if len(x.again) == 0 {
-		return op
+		return i
 	}
-	return x.find(x.ops[op].Value)
+	return x.find(x.sent[i].value)
 }

@@ -48,43 +48,55 @@ func (t *telling) before(index int64) mark {
 	return t.best
 }
 
-// checkAnswers compares the high watermarks of answers, one leader epoch at a time, and the ends of the log that ListOffsets told with those of
+// watermarks compares the high watermarks of answers, one leader epoch at a time, and the ends of the log that ListOffsets told with those of
 // its own and earlier epochs (KIP-207: a new leader answers only when its high watermark has reached its epoch's start).
 //
 // Only an answer to a request that carried the epoch tells whose it is (KIP-320): the raw client's requests do. A consumer that moves itself,
 // having been told that its position is out of range, does so to what ListOffsets told it in between. Kgo's clients keep to themselves what they were told.
-func (c *partCheck) checkAnswers() {
-	told := map[teller]*telling{}
-	listings := c.listings()
-	for _, i := range c.polls {
-		op := &c.h.Ops[i]
-		for len(listings) > 0 && listings[0].asked < op.InvokeIndex {
-			c.checkListOffsets(listings[0], told)
-			listings = listings[1:]
-		}
-		if op.Outcome != history.OK || op.HW < 0 || op.Epoch < 0 || op.Broker == history.NoBroker || c.run.Reticent(op.Process) {
-			continue
-		}
-		who := teller{op.Broker, op.Epoch}
-		t := told[who]
-		if t == nil {
-			t = &telling{best: mark{hw: history.UnknownOffset, op: -1}}
-			told[who] = t
-		}
-		if before := t.before(op.InvokeIndex); before.hw > op.HW {
-			if t.told {
-				continue
-			}
-			t.told = true
-			c.report(anomaly{class: HWBack, part: c.part, offset: op.HW, upto: before.hw, send: -1, op: i,
-				detail: fmt.Sprintf("broker %d, leader in epoch %d, answered consumer %d at %s with the high watermark %d and consumer %d at %s with %d",
-					op.Broker, op.Epoch, c.h.Ops[before.op].Process, clock(int64(c.h.Ops[before.op].Return)), before.hw, op.Process, clock(int64(op.Return)), op.HW)})
-			continue
-		}
-		t.newer = append(t.newer, mark{op.HW, i, op.ReturnIndex})
+type watermarks struct {
+	c         *partCheck
+	told      map[teller]*telling
+	listings  []listing // that are still to come
+	anomalies []anomaly
+}
+
+func newWatermarks(c *partCheck) *watermarks {
+	return &watermarks{c: c, told: map[teller]*telling{}, listings: c.listings()}
+}
+
+// hear takes in the next poll that succeeded.
+func (m *watermarks) hear(i int32, op *history.Op) {
+	for len(m.listings) > 0 && m.listings[0].asked < op.InvokeIndex {
+		m.checkListOffsets(m.listings[0])
+		m.listings = m.listings[1:]
 	}
-	for _, l := range listings {
-		c.checkListOffsets(l, told)
+	if op.HW < 0 || op.Epoch < 0 || op.Broker == history.NoBroker || m.c.run.Reticent(op.Process) {
+		return
+	}
+	who := teller{op.Broker, op.Epoch}
+	t := m.told[who]
+	if t == nil {
+		t = &telling{best: mark{hw: history.UnknownOffset, op: -1}}
+		m.told[who] = t
+	}
+	if before := t.before(op.InvokeIndex); before.hw > op.HW {
+		if t.told {
+			return
+		}
+		t.told = true
+		earlier := &m.c.h.Ops[before.op]
+		m.anomalies = append(m.anomalies, anomaly{class: HWBack, part: m.c.part, offset: op.HW, upto: before.hw, send: -1, op: i,
+			detail: fmt.Sprintf("broker %d, leader in epoch %d, answered consumer %d at %s with the high watermark %d and consumer %d at %s with %d",
+				op.Broker, op.Epoch, earlier.Process, clock(int64(earlier.Return)), before.hw, op.Process, clock(int64(op.Return)), op.HW)})
+		return
+	}
+	t.newer = append(t.newer, mark{op.HW, i, op.ReturnIndex})
+}
+
+// finish judges the listings that no answer came after.
+func (m *watermarks) finish() {
+	for _, l := range m.listings {
+		m.checkListOffsets(l)
 	}
 }
 
@@ -128,23 +140,23 @@ func (c *partCheck) outOfRange(seek int32) int64 {
 // outOfRangeError is Kafka's name of the error of a Fetch from beyond the log.
 const outOfRangeError = "OFFSET_OUT_OF_RANGE"
 
-func (c *partCheck) checkListOffsets(l listing, told map[teller]*telling) {
-	seek := &c.h.Ops[l.seek]
+func (m *watermarks) checkListOffsets(l listing) {
+	seek := &m.c.h.Ops[l.seek]
 	best, by := mark{hw: history.UnknownOffset}, teller{}
-	for who, t := range told {
+	for who, t := range m.told {
 		if who.epoch > seek.Epoch {
 			continue
 		}
-		if m := t.before(l.asked); m.hw > best.hw || m.hw == best.hw && m.op < best.op {
-			best, by = m, who
+		if b := t.before(l.asked); b.hw > best.hw || b.hw == best.hw && b.op < best.op {
+			best, by = b, who
 		}
 	}
 	if best.hw <= seek.Position {
 		return
 	}
-	c.report(anomaly{class: ListOffsetsBack, part: c.part, offset: seek.Position, upto: best.hw, send: -1, op: l.seek,
+	m.anomalies = append(m.anomalies, anomaly{class: ListOffsetsBack, part: m.c.part, offset: seek.Position, upto: best.hw, send: -1, op: l.seek,
 		detail: fmt.Sprintf("broker %d, leader in epoch %d, told consumer %d at %s that the log ends at %d, and broker %d in epoch %d had answered at %s with the high watermark %d",
-			seek.Broker, seek.Epoch, seek.Process, clock(int64(seek.Invoke)), seek.Position, by.broker, by.epoch, clock(int64(c.h.Ops[best.op].Return)), best.hw)})
+			seek.Broker, seek.Epoch, seek.Process, clock(int64(seek.Invoke)), seek.Position, by.broker, by.epoch, clock(int64(m.c.h.Ops[best.op].Return)), best.hw)})
 }
 
 // lead is a leader as it was last seen.

@@ -82,7 +82,7 @@ func (c *logCheck) sayElsewhere(say func(string, ...any), a *anomaly) {
 		return
 	}
 	for n, p := range c.parts {
-		if send := p.sends.find(a.value); send >= 0 {
+		if send := p.sender(a.value); send >= 0 {
 			say("It was sent to %v by process %d.", c.numbers.names[n], c.h.Ops[send].Process)
 			return
 		}
