@@ -27,7 +27,7 @@ func TestALateStepStandsWhereItHappened(t *testing.T) {
 	r.StepAt(Step{Kind: StepAppend, Broker: 1, Partition: p, Peer: NoBroker, From: 0, To: 1}, 20)
 	r.StepAt(Step{Kind: StepHW, Broker: 1, Partition: p, Peer: NoBroker, From: 0, To: 1}, 25)
 	r.StepAt(Step{Kind: StepDown, Broker: 1, Peer: NoBroker, Epoch: -1, From: -1, To: -1}, 90) // as clocks may have it: not later than now
-	r.State(ClusterState{Time: 45, Controller: 1}) // who looked first came to tell of it second
+	r.State(ClusterState{Time: 45, Controller: 1})                                             // who looked first came to tell of it second
 	r.State(ClusterState{Time: 40, Controller: 2})
 	r.State(ClusterState{Controller: 3})
 	r.Mark("end", false, "")
