@@ -17,7 +17,7 @@ import (
 func TestTheFirstRun(t *testing.T) {
 	engine(t)
 	r := harness.Defaults()
-	r.World, r.Duration, r.Rate, r.Seed, r.Started = harness.Contained, 30*time.Second, 400, uint64(time.Now().UnixNano()), time.Now().UTC()
+	r.World, r.Duration, r.Rate, r.Seed, r.Started = harness.Contained, 27*time.Second, 400, uint64(time.Now().UnixNano()), time.Now().UTC()
 	t.Logf("seed %d", r.Seed)
 	plan, err := harness.Tour(r)
 	if err != nil {
