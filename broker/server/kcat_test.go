@@ -27,12 +27,13 @@ func TestKcat(t *testing.T) {
 					t.Errorf("the list lacks %q:\n%s", want, listed)
 				}
 			}
+			kcat(t, "first\n", "-b", all, "-P", "-t", "orders", "-p", "0", "-X", "acks=all")
 			sent := numbered("record", 200)
 			kcat(t, strings.Join(sent, "\n")+"\n", "-b", all, "-P", "-t", "orders", "-X", "acks=all")
 			compressed := numbered("compressed", 200)
 			kcat(t, strings.Join(compressed, "\n")+"\n", "-b", all, "-P", "-t", "orders", "-X", "acks=all", "-z", "lz4")
 			got := strings.Fields(kcat(t, "", "-b", all, "-C", "-t", "orders", "-o", "beginning", "-e", "-q"))
-			want := append(sent, compressed...)
+			want := slices.Concat([]string{"first"}, sent, compressed)
 			slices.Sort(got)
 			slices.Sort(want)
 			if !slices.Equal(got, want) {

@@ -7,7 +7,9 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -74,6 +76,7 @@ func startApart(t *testing.T, voting, others int) (c *cluster, published []*forw
 	t.Helper()
 	n := voting + others
 	c = &cluster{t: t, servers: make([]*Server, n)}
+	dir := t.TempDir() // first, so that it is removed last
 	t.Cleanup(func() {
 		for i := range c.servers {
 			c.kill(i)
@@ -106,7 +109,7 @@ broker.heartbeat.interval.ms=300
 controller.quorum.election.timeout.ms=500
 replica.fetch.backoff.ms=100
 replica.fetch.wait.max.ms=200
-`, i+1, roles, strings.Join(voters, ","), between, controller, external, between, f.port, told, t.TempDir()))
+`, i+1, roles, strings.Join(voters, ","), between, controller, external, between, f.port, told, filepath.Join(dir, strconv.Itoa(i+1))))
 		if err != nil {
 			t.Fatal(err)
 		}
