@@ -37,8 +37,8 @@ test:
 	go vet ./...
 	go vet -tags simonly ./cmd/tidemark ./harness
 	go test -timeout 6m $$(go list ./... | grep -vE '$(CONCURRENT)|$(LIVE)')
-	go test -timeout 6m -race $$(go list ./... | grep -E '$(CONCURRENT)' | grep -vE '$(LIVE)')
-	go test -timeout 6m -race -run 'Processors|InParallel' ./checker
+	go test -timeout 15m -race $$(go list ./... | grep -E '$(CONCURRENT)' | grep -vE '$(LIVE)')
+	go test -timeout 15m -race -run 'Processors|InParallel' ./checker
 
 # A thousand seeds of the standard minute, each run again by another process with another GOMAXPROCS: no violation, the same hashes.
 soak: build
