@@ -2,12 +2,10 @@ package docker
 
 import (
 	"context"
-	"encoding/binary"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kmsg"
-
 	"tidemark/history"
+	"tidemark/workloads"
 )
 
 // ProbeServing asks a broker for ApiVersions over a connection of its own.
@@ -24,18 +22,5 @@ func serving(ctx context.Context, address string, timeout time.Duration) bool {
 		return false
 	}
 	defer k.Close()
-	const correlation = 1
-	frame := binary.BigEndian.AppendUint16(nil, uint16(kmsg.ApiVersions))
-	frame = binary.BigEndian.AppendUint16(frame, 0) // version
-	frame = binary.BigEndian.AppendUint32(frame, correlation)
-	frame = binary.BigEndian.AppendUint16(frame, 0xffff) // no client id
-	if k.Send(frame) != nil {
-		return false
-	}
-	answer, err := k.Receive(time.Until(deadline))
-	if err != nil || len(answer) < 4 || binary.BigEndian.Uint32(answer) != correlation {
-		return false
-	}
-	resp := kmsg.NewPtrApiVersionsResponse()
-	return resp.ReadFrom(answer[4:]) == nil && resp.ErrorCode == 0
+	return workloads.Serves(k, time.Until(deadline))
 }

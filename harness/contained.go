@@ -11,7 +11,6 @@ import (
 	"tidemark/docker"
 	"tidemark/history"
 	"tidemark/results"
-	"tidemark/world"
 )
 
 // Look says what to keep or show of a run in containers besides its result.
@@ -98,6 +97,3 @@ func Admit(ctx context.Context, run history.Run) error {
 	defer engine.Close() //nolint:errcheck // only asked
 	return engine.CheckLimits(ctx, run.Memory, run.CPUs)
 }
-
-// containedAbilities is what the container world can do.
-func containedAbilities() []world.Ability { return docker.Abilities() }

@@ -2,6 +2,7 @@
 package harness
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -143,12 +144,11 @@ func Verify(run history.Run) error {
 
 // checkPlan looks whether a run's world can do its plan.
 func checkPlan(run history.Run, plan nemesis.Plan) error {
-	for i, l := range plan.Lines {
-		if kind := l.Fault.Kind; run.World == Contained && (kind == world.CanPowerFail || kind == world.CanClock) {
-			return fmt.Errorf("fault %d of the plan (%v): containers cannot do %s, as they share the machine's page cache and its clock; --world %s can", i+1, l, kind, Simulated)
-		}
+	err := plan.Check(abilities(run), BrokerIDs(run), Partitions(run))
+	if run.World == Contained && errors.Is(err, nemesis.ErrCannot) {
+		return fmt.Errorf("%w: containers share the machine's page cache and its clock; --world %s can", err, Simulated)
 	}
-	return plan.Check(abilities(run), BrokerIDs(run), Partitions(run))
+	return err
 }
 
 // Tour draws from the seed a plan that shows what faults do: a leader cut off, one killed, one powered off, then some others. Without a
@@ -162,16 +162,21 @@ func Tour(run history.Run) (plan string, err error) {
 	return nemesis.Generate(world.Stream(run.Seed, "plan", 0), space).String(), nil
 }
 
-// simAbilities is what the simulated world can do, in a fixed order: a plan is checked before its world exists.
-var simAbilities = []world.Ability{
-	world.CanPartition, world.CanKill, world.CanPause, world.CanPowerFail, world.CanStop, world.CanElect, world.CanClock,
-	world.CanFreeze, world.CanWipe, world.CanLoss,
-}
+// What the worlds can do, in a fixed order: a plan is checked before its world exists, also by a program that was built without it.
+var (
+	simAbilities = []world.Ability{
+		world.CanPartition, world.CanKill, world.CanPause, world.CanPowerFail, world.CanStop, world.CanElect, world.CanClock,
+		world.CanFreeze, world.CanWipe, world.CanLoss,
+	}
+	containedAbilities = []world.Ability{
+		world.CanPartition, world.CanKill, world.CanPause, world.CanStop, world.CanElect, world.CanFreeze, world.CanWipe, world.CanLoss,
+	}
+)
 
 // abilities is what a run's world can do: a plan that needs more is refused before the run.
 func abilities(run history.Run) []world.Ability {
 	if run.World == Contained {
-		return containedAbilities()
+		return containedAbilities
 	}
 	return simAbilities
 }

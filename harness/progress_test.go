@@ -65,8 +65,8 @@ func TestWhatContainersCannotDoIsRefusedWithTheReason(t *testing.T) {
 	run := Defaults()
 	run.World = Contained
 	_, err := Expand(run, "# two faults\n\nat 1s kill broker 1\nat 2s clock broker 1 at 1.05 for 3s\n")
-	want := "fault 2 of the plan (at 2s clock broker 1 at 1.05 for 3s): containers cannot do clock, as they share the machine's page cache and its clock; --world sim can"
-	if err == nil || err.Error() != want && len(containedAbilities()) > 0 {
+	want := "fault 2 of the plan (at 2s clock broker 1 at 1.05 for 3s): this world cannot do clock, expected one of [partition kill pause stop elect freeze wipe loss]: containers share the machine's page cache and its clock; --world sim can"
+	if err == nil || err.Error() != want {
 		t.Errorf("got %v, expected %s", err, want)
 	}
 	if got := ReplayWord(history.Run{World: Contained}); got != "again (not exact, in containers)" {

@@ -15,16 +15,16 @@ import (
 // Summary is the verdict block of a run, for a terminal.
 func Summary(v checker.Verdict) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s: %s\n", strings.ToUpper(string(v.Status)), printable(v.Reason))
+	fmt.Fprintf(&out, "%s: %s\n", strings.ToUpper(string(v.Status)), Printable(v.Reason))
 	s := v.Stats
 	fmt.Fprintf(&out, "  sends %d: %d acknowledged, %d failed, %d unknown; polls %d: %d records\n", s.Sends, s.Acked, s.Failed, s.Unknown, s.Polls, s.Records)
 	fmt.Fprintf(&out, "  faults %d, %d took effect; leader changes %d, ISR shrinks %d, growths %d, truncations %d\n",
 		s.Faults, s.FaultsObserved, s.LeaderChanges, s.ISRShrinks, s.ISRGrowths, s.Truncations)
 	why := told(v.Reason)
 	for _, f := range v.Findings {
-		fmt.Fprintf(&out, "  %s: %s%s%s\n    %s\n", f.Severity, f.Class, place(f.Partition), times(f.Count, f.Text), printable(why.once(f.Text)))
+		fmt.Fprintf(&out, "  %s: %s%s%s\n    %s\n", f.Severity, f.Class, place(f.Partition), times(f.Count, f.Text), Printable(why.once(f.Text)))
 		for _, m := range f.Implied {
-			fmt.Fprintf(&out, "    implies: %s%s: %s\n", m.Class, times(m.Count, m.Text), printable(m.Text))
+			fmt.Fprintf(&out, "    implies: %s%s: %s\n", m.Class, times(m.Count, m.Text), Printable(m.Text))
 		}
 	}
 	if (v.Status == checker.Invalid || len(v.Findings) > 0) && !why.has(v.Contract.Because) {
@@ -67,8 +67,8 @@ func place(p history.Partition) string {
 	return " on " + p.String()
 }
 
-// printable shows what a message may have put into a text without letting it steer the terminal.
-func printable(text string) string {
+// Printable shows what a message may have put into a text without letting it steer the terminal.
+func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) || r == '\n' {
 			return r

@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -19,6 +20,9 @@ func (p Plan) Check(can []world.Ability, brokers []history.BrokerID, parts []his
 	return nil
 }
 
+// ErrCannot is in the error about a plan that needs more than the world can do.
+var ErrCannot = errors.New("this world cannot")
+
 type checker struct {
 	can     []world.Ability
 	brokers []history.BrokerID
@@ -28,7 +32,7 @@ type checker struct {
 func (c checker) line(l Line) error {
 	f := l.Fault
 	if !slices.Contains(c.can, f.Kind) {
-		return fmt.Errorf("this world cannot do %s, expected one of %v", f.Kind, c.can)
+		return fmt.Errorf("%w do %s, expected one of %v", ErrCannot, f.Kind, c.can)
 	}
 	if t := l.Trigger; t.Partition != (history.Partition{}) {
 		if err := c.partition(t.Partition); err != nil {

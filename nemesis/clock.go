@@ -90,11 +90,6 @@ func (d *drift) measure(want float64) (string, error) {
 	return strings.Join(rates, ", "), nil
 }
 
-func (*drift) look() time.Duration { return 0 }
-
-// still asks nothing: nobody but the world sets its clocks.
-func (*drift) still() error { return nil }
-
 func (d *drift) undo() error {
 	var errs []error
 	var left []history.BrokerID

@@ -2,7 +2,6 @@ package nemesis
 
 import (
 	"fmt"
-	"time"
 
 	"tidemark/history"
 )
@@ -50,11 +49,6 @@ func (e *election) probe() (string, error) {
 	}
 	return "", fmt.Errorf("%v was not observed", e.line.Fault.Partition)
 }
-
-func (*election) look() time.Duration { return 0 }
-
-// still asks nothing: an election does not last.
-func (*election) still() error { return nil }
 
 func (e *election) undo() error { return nil }
 

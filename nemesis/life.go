@@ -33,6 +33,13 @@ type action interface {
 	release()
 }
 
+// look is nothing for most faults: still asks the world, or nothing.
+func (*life) look() time.Duration { return 0 }
+
+// still asks nothing where nobody but the world can end the fault (a clock), where it does not last (an election), or where the world
+// knows when it is ended whether it still was (a loss).
+func (*life) still() error { return nil }
+
 // life is one plan line on its way from requested to verified undone.
 type life struct {
 	*run

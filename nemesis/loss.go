@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"tidemark/history"
 	"tidemark/world"
@@ -69,11 +68,6 @@ func (l *loss) probe() (string, error) {
 		return "", fmt.Errorf("no packet was lost on %s", text(l.gaps()))
 	}
 }
-
-func (*loss) look() time.Duration { return 0 }
-
-// still asks nothing: of a loss that somebody else has ended the world knows when it is ended.
-func (*loss) still() error { return nil }
 
 func (l *loss) undo() error {
 	var errs []error

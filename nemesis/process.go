@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"tidemark/history"
 	"tidemark/world"
@@ -120,8 +119,6 @@ func (o *outage) state() world.ProcessState {
 		return world.ProcessGone
 	}
 }
-
-func (*outage) look() time.Duration { return 0 }
 
 func (o *outage) still() error {
 	for _, b := range o.done {

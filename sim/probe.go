@@ -1,13 +1,11 @@
 package sim
 
 import (
-	"encoding/binary"
 	"fmt"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kmsg"
-
 	"tidemark/history"
+	"tidemark/workloads"
 	"tidemark/world"
 )
 
@@ -73,20 +71,7 @@ func (w *World) ProbeServing(b history.BrokerID, timeout time.Duration) bool {
 		return false
 	}
 	defer conn.Close()
-	const correlation = 1
-	frame := binary.BigEndian.AppendUint16(nil, uint16(kmsg.ApiVersions))
-	frame = binary.BigEndian.AppendUint16(frame, 0) // version
-	frame = binary.BigEndian.AppendUint32(frame, correlation)
-	frame = binary.BigEndian.AppendUint16(frame, 0xffff) // no client id
-	if conn.Send(frame) != nil {
-		return false
-	}
-	answer, err := conn.Receive(deadline - w.now)
-	if err != nil || len(answer) < 4 || binary.BigEndian.Uint32(answer) != correlation {
-		return false
-	}
-	resp := kmsg.NewPtrApiVersionsResponse()
-	return resp.ReadFrom(answer[4:]) == nil && resp.ErrorCode == 0
+	return workloads.Serves(conn, deadline-w.now)
 }
 
 // ProbeClock reads a broker's clock, which runs even while its process does not.

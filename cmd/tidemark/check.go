@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -108,18 +106,8 @@ func printOutcomes(w io.Writer, run history.Run, h *history.History) {
 		if op.Error != "" {
 			raw = op.Error
 		}
-		fmt.Fprintf(w, "  operation %d, %s to %s (%s): %s\n", r.Op, clean(op.Value), op.Partition, clean(raw), r)
+		fmt.Fprintf(w, "  operation %d, %s to %s (%s): %s\n", r.Op, harness.Printable(op.Value), op.Partition, harness.Printable(raw), r)
 	}
-}
-
-// clean keeps what a history holds from steering the terminal.
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, text)
 }
 
 // asAnother is the run as if its producers had waited for other acknowledgements.

@@ -84,8 +84,8 @@ func tellKept(log io.Writer, kept []string) {
 	}
 }
 
-// carryContained carries out one run of a hunt in containers. Its directory stays if keep, which is called for one run at a time and
-// told the line that replays it, says so; an interrupted run and one with trouble keep theirs.
+// carryContained carries out one run of a hunt in containers. Its directory stays if keep, which is told the line that replays it, says
+// so; an interrupted run and one with trouble keep theirs.
 func carryContained(outDir string, log io.Writer, keep func(res *harness.Result, replay string) bool) func(context.Context, history.Run) (*harness.Result, error) {
 	var mu sync.Mutex
 	say := func(line string) {
@@ -105,10 +105,7 @@ func carryContained(outDir string, log io.Writer, keep func(res *harness.Result,
 		if err != nil {
 			return res, errors.Join(err, harness.Save(d, res))
 		}
-		mu.Lock()
-		stays := keep(res, harness.ReplayLine(d))
-		mu.Unlock()
-		if stays {
+		if keep(res, harness.ReplayLine(d)) {
 			return res, harness.Save(d, res)
 		}
 		return res, os.RemoveAll(d.Path)

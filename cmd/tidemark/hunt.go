@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -105,31 +106,30 @@ func hunt(c *cobra.Command, h harness.Hunt, outDir string, asJSON, twice bool, a
 	warnLate(log, h.Run)
 	found := map[int]uint64{}
 	failing := map[int]*harness.Result{}
-	kept := map[*harness.Result]string{} // the replay lines of runs in containers, which cannot be had once more
+	replays := map[int]string{}
+	kept := newKeeper(h.UntilClass)
 	if h.Run.World == harness.Contained {
-		h.Carry = carryContained(outDir, log, func(res *harness.Result, replay string) bool {
-			if len(kept) == keepMax || !worthKeeping(res, h.UntilClass) {
-				return false
-			}
-			kept[res] = replay
-			return true
-		})
+		h.Carry = carryContained(outDir, log, kept.keep)
 	}
 	bar := startProgress(log, h.Seeds)
 	h.Each = func(n int, res *harness.Result, err error) {
 		bar.step(err != nil || res.Verdict.Status == checker.Invalid)
 		found[n] = res.Hash
-		if err == nil && len(failing) < keepMax && worthKeeping(res, h.UntilClass) {
+		switch {
+		case err != nil:
+		case h.Run.World == harness.Contained:
+			if replay, ok := kept.replay(res); ok {
+				failing[n], replays[n] = res, replay
+			}
+		case len(failing) < keepMax && worthKeeping(res, h.UntilClass):
 			failing[n] = res
 		}
 	}
 	tally := h.Go(c.Context())
 	bar.end()
-	replays := map[int]string{}
 	for _, n := range slices.Sorted(maps.Keys(failing)) {
-		if replay := kept[failing[n]]; replay != "" {
-			replays[n] = replay
-			continue
+		if replays[n] != "" {
+			continue // a run in containers, which cannot be had once more
 		}
 		d, err := keep(c.Context(), outDir, failing[n])
 		if err != nil {
@@ -222,6 +222,37 @@ func classes(between string) string {
 		names = append(names, string(class))
 	}
 	return strings.Join(names, between)
+}
+
+// keeper decides which runs in containers keep their directories, as they end, side by side.
+type keeper struct {
+	class checker.Class
+
+	mu   sync.Mutex
+	runs map[*harness.Result]string // with the lines that replay them
+}
+
+func newKeeper(class checker.Class) *keeper {
+	return &keeper{class: class, runs: map[*harness.Result]string{}}
+}
+
+// keep reports whether a run's directory stays; replay is the line that carries it out again.
+func (k *keeper) keep(res *harness.Result, replay string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.runs) == keepMax || !worthKeeping(res, k.class) {
+		return false
+	}
+	k.runs[res] = replay
+	return true
+}
+
+// replay is the line that replays a run, if its directory stayed.
+func (k *keeper) replay(res *harness.Result) (line string, kept bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	line, kept = k.runs[res]
+	return line, kept
 }
 
 // worthKeeping reports whether somebody will want to look at a run: it failed, or it shows what the hunt was for.
