@@ -97,7 +97,7 @@ func findingsText(v Verdict) string {
 	var out strings.Builder
 	for i := range v.Findings {
 		f := &v.Findings[i]
-		fmt.Fprintf(&out, "%s: %s (%d), operations %s\n  %s\n", f.Severity, f.Class, f.Count, opsText(f.Ops), f.Text)
+		fmt.Fprintf(&out, "%s: %s (%d), operations %s\n  %s\n", f.Severity, f.Class, f.Count, opsText(f.Ops), f.Told())
 		for _, m := range f.Implied {
 			fmt.Fprintf(&out, "  implies %s (%d), operations %s\n    %s\n", m.Class, m.Count, opsText(m.Ops), m.Text)
 		}

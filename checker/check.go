@@ -35,7 +35,7 @@ func Check(run history.Run, h *history.History, broken []Broken, opt Options) Ve
 	v.Findings = append(v.Findings, brokenFindings(broken)...)
 	for i := range v.Findings {
 		if f := &v.Findings[i]; f.Severity == Allowed {
-			f.Text += " The contract allows it: " + lower(contract.whyAllowed(f.Class))
+			f.Why = contract.whyAllowed(f.Class)
 		}
 	}
 	slices.SortStableFunc(v.Findings, func(a, b Finding) int {

@@ -39,9 +39,18 @@ type Finding struct {
 	Count     int               `json:"count"` // how many of the class this one stands for (the first is told)
 	Ops       []int64           `json:"ops"`   // operations that prove it
 	Witness   Witness           `json:"witness"`
-	Signature string            `json:"signature"` // class + the protocol steps that touched the offset
-	Text      string            `json:"text"`      // the witness in words, a few sentences
+	Signature string            `json:"signature"`     // class + the protocol steps that touched the offset
+	Text      string            `json:"text"`          // the witness in words, a few sentences
+	Why       string            `json:"why,omitempty"` // why the contract allows it, a sentence; "" where it is not allowed
 	Implied   []Implied         `json:"implied,omitempty"`
+}
+
+// Told is the finding in words, with why the contract allows it if it does.
+func (f *Finding) Told() string {
+	if f.Why == "" {
+		return f.Text
+	}
+	return f.Text + " The contract allows it: " + lower(f.Why)
 }
 
 // Implied is what follows from a finding: anomalies of one class that concern its record or its offset, and would not be but for it.

@@ -57,7 +57,7 @@ func TestWitnessWords(t *testing.T) {
 			t.Errorf("%s: %d findings: %s", tt.name, len(v.Findings), v.Reason)
 			continue
 		}
-		text := v.Findings[0].Text
+		text := v.Findings[0].Told()
 		for _, s := range tt.says {
 			if !strings.Contains(text, s) {
 				t.Errorf("%s: expected %q in\n%s", tt.name, s, text)

@@ -20,35 +20,23 @@ func Summary(v checker.Verdict) string {
 	fmt.Fprintf(&out, "  sends %d: %d acknowledged, %d failed, %d unknown; polls %d: %d records\n", s.Sends, s.Acked, s.Failed, s.Unknown, s.Polls, s.Records)
 	fmt.Fprintf(&out, "  faults %d, %d took effect; leader changes %d, ISR shrinks %d, growths %d, truncations %d\n",
 		s.Faults, s.FaultsObserved, s.LeaderChanges, s.ISRShrinks, s.ISRGrowths, s.Truncations)
-	why := told(v.Reason)
-	for _, f := range v.Findings {
-		fmt.Fprintf(&out, "  %s: %s%s%s\n    %s\n", f.Severity, f.Class, place(f.Partition), times(f.Count, f.Text), Printable(why.once(f.Text)))
+	said := strings.ToLower(v.Reason) // so that it is said once only why the contract allows something
+	for i := range v.Findings {
+		f := &v.Findings[i]
+		text := f.Told()
+		if strings.Contains(said, strings.ToLower(f.Why)) {
+			text = f.Text
+		}
+		said += strings.ToLower(f.Why)
+		fmt.Fprintf(&out, "  %s: %s%s%s\n    %s\n", f.Severity, f.Class, place(f.Partition), times(f.Count, f.Text), Printable(text))
 		for _, m := range f.Implied {
 			fmt.Fprintf(&out, "    implies: %s%s: %s\n", m.Class, times(m.Count, m.Text), Printable(m.Text))
 		}
 	}
-	if (v.Status == checker.Invalid || len(v.Findings) > 0) && !why.has(v.Contract.Because) {
+	if (v.Status == checker.Invalid || len(v.Findings) > 0) && !strings.Contains(said, strings.ToLower(v.Contract.Because)) {
 		fmt.Fprintf(&out, "  contract: %s\n", v.Contract.Because)
 	}
 	return out.String()
-}
-
-// told is what a verdict has said so far, so that it says once only why the contract allows something.
-type told string
-
-// has reports whether a sentence was said, in capitals or not.
-func (t told) has(sentence string) bool {
-	return sentence != "" && strings.Contains(strings.ToLower(string(t)), strings.ToLower(sentence))
-}
-
-// once leaves out of a finding's text why the contract allows it, if that was said before.
-func (t *told) once(text string) string {
-	what, why, allowed := strings.Cut(text, " The contract allows it: ")
-	if allowed && t.has(why) {
-		return what
-	}
-	*t += told(why)
-	return text
 }
 
 // times is how often a finding was made, if its text does not say so.

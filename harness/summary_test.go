@@ -29,7 +29,7 @@ func TestSummarySaysOnceWhyTheContractAllows(t *testing.T) {
 	const why = "producer that sends a value again has it written at least once."
 	allowed := func(value string, count int, says string) checker.Finding {
 		return checker.Finding{Class: checker.Duplicate, Severity: checker.Allowed, Partition: history.Partition{Topic: "orders"}, Count: count,
-			Text: "Value " + value + " stands twice." + says + " The contract allows it: a " + why}
+			Text: "Value " + value + " stands twice." + says, Why: "A " + why}
 	}
 	v := checker.Verdict{Status: checker.Valid, Reason: "All is well. The contract allows 6 anomalies: A " + why,
 		Findings: []checker.Finding{allowed("a", 4, " This was found 4 times."), allowed("b", 2, "")}}

@@ -59,7 +59,7 @@ func findingViews(findings []checker.Finding) (views []findingView, left int) {
 			Severity:  severityWord(f.Severity),
 			Where:     whereWord(f.Partition, f.Offset),
 			Times:     Times(f.Count, f.Text),
-			Text:      clip(f.Text, textRunesMax),
+			Text:      clip(f.Told(), textRunesMax),
 			Fields:    witnessFields(f),
 			Ops:       f.Ops[:min(len(f.Ops), witnessOpsMax)],
 			Signature: clip(f.Signature, textRunesMax),
