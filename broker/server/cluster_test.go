@@ -77,13 +77,17 @@ replica.lag.time.max.ms=3000
 	return c
 }
 
-// portCount makes ports differ within this process; they lie below the range that the system gives to connections.
-var portCount atomic.Uint32
+// Ports are taken one after another, so that none is given out twice in this process before it is bound, from a place of this process's
+// own. They lie below the range that the system gives to connections.
+var (
+	portCount atomic.Uint32
+	portFirst = rand.IntN(20_000)
+)
 
 func freePorts(t testing.TB, n int) (ports []int) {
 	t.Helper()
 	for range 1000 {
-		port := 12_000 + (int(portCount.Add(1))+rand.IntN(20_000))%20_000
+		port := 12_000 + (portFirst+int(portCount.Add(1)))%20_000
 		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
 			if err := l.Close(); err != nil {
 				t.Fatal(err)
