@@ -272,9 +272,9 @@ func TestDiskErrorEndsTheBroker(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1, "replica.high.watermark.checkpoint.interval.ms=50")
 	c.create("orders", 1, 1, "1")
-	if err := os.RemoveAll(c.configs[0].Shell.LogDir); err != nil {
-		t.Fatal(err)
-	}
+	c.eventually("the directory is gone", func() bool { // the broker may be writing into it
+		return os.RemoveAll(c.configs[0].Shell.LogDir) == nil
+	})
 	s := c.servers[0]
 	client := c.client()
 	ctx, cancel := context.WithCancel(c.within())
