@@ -38,7 +38,7 @@ const (
 	journalBytesMax = 4 << 30 // of lines in all: some 15 million operations
 
 	// A small file must not decompress without end: its lines may be so many times as long as its frames, beyond a first allowance. A recorder's
-	// frames of an operation or two shrink by less than three times, the full ones of a whole history by ten to twenty.
+	// frames of an operation or two are 2.5 to 3 times as short as their lines, the full ones of a simulated run's whole history seven times.
 	expansionMax     = 200
 	expansionFreeMax = 16 << 20
 )
@@ -99,7 +99,8 @@ func (w *JournalWriter) append(line func([]byte) []byte) {
 }
 
 // Invoke appends an operation's invocation. This and the following methods are for a history that is told without being kept: they take Index and
-// Time as they are given, and a reader refuses a journal whose indexes are not dense or whose times fall. A Recorder sees to both.
+// Time as they are given, and a reader refuses a journal whose indexes are not dense, or whose times fall, but for
+// those of steps and observations. A Recorder sees to both.
 func (w *JournalWriter) Invoke(op *Op) {
 	w.append(func(b []byte) []byte { return appendInvoke(b, op) })
 }

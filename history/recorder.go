@@ -25,7 +25,8 @@ type Recorder struct {
 }
 
 // NewRecorder returns a recorder that keeps everything in memory and, unless sink is nil, also appends it to sink.
-// now reads the run's monotonic clock; it is called under the recorder's lock, so that times never fall as indexes rise.
+// now reads the run's monotonic clock; it is called under the recorder's lock, so that times never fall as indexes rise, but for
+// what is recorded later than it happened (StepAt, State).
 func NewRecorder(now func() time.Duration, sink *JournalWriter) *Recorder {
 	return &Recorder{now: now, sink: sink, acked: make(map[Partition]int64)}
 }
