@@ -212,7 +212,7 @@ func Configs(run history.Run) ([]config.Config, error) {
 	base := config.Default()
 	base.MinInsyncReplicas, base.UncleanLeaderElection = run.MinISR, run.Unclean
 	base.EligibleLeaderReplicas, base.DefaultReplicationFactor = run.ELR, run.Factor
-	base.NumPartitions, base.Bug = run.Parts, bug.Name(run.Bug)
+	base.NumPartitions, base.Bug = run.Parts, bug.On(bug.Name(run.Bug))
 	for id := 1; id <= min(run.Brokers, 3); id++ {
 		base.Voters = append(base.Voters, config.Voter{ID: kafkaID(id), Host: host(id), Port: port})
 	}

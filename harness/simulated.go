@@ -20,6 +20,7 @@ type Result struct {
 	Events  uint64
 	Virtual time.Duration // simulated time
 	Wall    time.Duration // of the run and the check
+	Differs int64         // decisions that the bug which is on changed (package bug)
 	Trail   []uint32      // of each event, the low half of the trace hash up to it; kept on request
 
 	Ground *history.Ground // what a run in containers stood on
@@ -89,6 +90,7 @@ func Simulate(ctx context.Context, run history.Run, watch Watch) (*Result, error
 	l := &loop{run: run, env: w, cluster: w, record: record, tell: &teller{tell: watch.Progress}}
 	err = w.Run(ctx, l.execute)
 	res.Hash, res.Events, res.Virtual = w.Hash(), w.Events(), w.Now()
+	res.Differs = configs[0].Bug.Differs()
 	res.History = record.History()
 	if err != nil {
 		return res, fmt.Errorf("seed %d: %w", run.Seed, err)

@@ -1,42 +1,84 @@
-// Package bug names the known bugs that can be switched on, so that the harness can prove that it finds them. A bug is one
-// `if` at the decision that it breaks, nowhere else.
+// Package bug is the list of known bugs that can be switched on, so that the harness can prove that it finds them. Each is a real
+// mistake of a Kafka-style replicated log, as one `if` at the decision that it breaks, nowhere else:
+//
+//	target := truncationTarget(given, end, found, leo)
+//	if m.cfg.Bug.Bites(bug.TruncateToHW, target != p.hw) {
+//		target = p.hw
+//	}
 package bug
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Name is a known bug; None is a correct broker.
 type Name string
 
-// The known bugs.
-const (
-	None Name = ""
-	// AckBeforeReplication completes an acks=all produce at append (KAFKA-353).
-	AckBeforeReplication Name = "ack-before-replication"
-)
+// None is no bug.
+const None Name = ""
 
-// Entry describes one bug: where it is from, the mutation in one sentence, and the class of anomaly that it shows.
+// Entry describes one bug.
 type Entry struct {
 	Name     Name
-	Source   string
-	Mutation string
-	Shows    string
+	Row      int    // its number in the catalogue that the project was built from
+	Source   string // where the real mistake is told of: a KIP, an issue, a specification
+	Mutation string // what the broker then does, one sentence
+	// Shows lists the classes of anomaly (package checker's names) that the bug may show as; any of them will do.
+	Shows []string
+	// Visible says that clients can see it, so that it is found with the invariants off.
+	Visible bool
+	// Needs lists the faults (package world's abilities) that bring it out, for whoever reads the table.
+	Needs []string
 }
 
-// Registry lists every known bug.
-var Registry = []Entry{
-	{AckBeforeReplication, "KAFKA-353", "an acks=all produce is acknowledged as soon as the leader appended it", "lost acknowledged write"},
+// Section is a part of the registry.
+type Section struct {
+	Title   string
+	Entries []Entry
 }
 
-// Parse returns the bug of that name, or an error that names the ones there are.
+// Sections lists every known bug by the part of the protocol that it breaks.
+var Sections = []Section{
+	{"Truncation and high watermark", truncation},
+	{"ISR", isr},
+	{"Acknowledgements", acks},
+	{"Election and fsync", election},
+	{"Controller", quorum},
+	{"Storage", storage},
+	{"Idempotence", idempotence},
+	{"Fetch", fetch},
+}
+
+// Registry lists every known bug, in the order of Sections.
+var Registry = registry()
+
+func registry() (all []Entry) {
+	for _, s := range Sections {
+		all = append(all, s.Entries...)
+	}
+	return all
+}
+
+// Find returns the entry of a bug; ok is false if there is none of that name.
+func Find(name Name) (e Entry, ok bool) {
+	i := slices.IndexFunc(Registry, func(e Entry) bool { return e.Name == name })
+	if i < 0 {
+		return Entry{}, false
+	}
+	return Registry[i], true
+}
+
+// Parse returns the bug of that name, None for "", or an error that names the ones there are.
 func Parse(s string) (Name, error) {
 	if s == "" {
 		return None, nil
 	}
+	if e, ok := Find(Name(s)); ok {
+		return e.Name, nil
+	}
 	var names []Name
 	for _, e := range Registry {
-		if string(e.Name) == s {
-			return e.Name, nil
-		}
 		names = append(names, e.Name)
 	}
 	return None, fmt.Errorf("unknown bug %q, expected one of %v", s[:min(len(s), 80)], names)

@@ -70,7 +70,7 @@ type Config struct {
 	MessageMaxBytes              int            // message.max.bytes, of one batch
 	FetchMaxBytes                int            // fetch.max.bytes
 	SocketRequestMaxBytes        int            // socket.request.max.bytes
-	Bug                          bug.Name       // tidemark.bug: the known bug that is switched on
+	Bug                          *bug.Switch    // tidemark.bug: the known bug that is switched on; nil is none
 	Shell                        Shell          // what the state machine knows nothing of
 }
 

@@ -26,7 +26,7 @@ var keys = slices.SortedFunc(slices.Values(slices.Concat(shellKeys(), listenerKe
 	{name: "node.id", get: func(c *Config) string { return strconv.Itoa(int(c.NodeID)) }, set: setNodeID},
 	{name: "process.roles", get: getRoles, set: setRoles},
 	{name: "controller.quorum.voters", get: getVoters, set: setVoters},
-	{name: "tidemark.bug", get: func(c *Config) string { return string(c.Bug) }, set: setBug},
+	{name: "tidemark.bug", get: func(c *Config) string { return string(c.Bug.Name()) }, set: setBug},
 	number("default.replication.factor", 1, math.MaxInt16, func(c *Config) *int { return &c.DefaultReplicationFactor }),
 	number("num.partitions", 1, 10_000, func(c *Config) *int { return &c.NumPartitions }),
 	truth("auto.create.topics.enable", func(c *Config) *bool { return &c.AutoCreateTopics }),
@@ -223,7 +223,10 @@ func setVoters(c *Config, s string) error {
 	return nil
 }
 
-func setBug(c *Config, s string) (err error) {
-	c.Bug, err = bug.Parse(s)
+func setBug(c *Config, s string) error {
+	name, err := bug.Parse(s)
+	if err == nil {
+		c.Bug = bug.On(name)
+	}
 	return err
 }

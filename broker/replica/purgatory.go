@@ -156,10 +156,11 @@ func (m *Manager) settle(w *produceWait, code kafka.Code) {
 
 // acked says whether an append is to be answered now, and how.
 func (m *Manager) acked(p *Partition, epoch kafka.Epoch, required kafka.Offset) (bool, kafka.Code) {
-	if m.cfg.Bug == bug.AckBeforeReplication {
+	done, code := ack(p.role == leading && p.epoch == epoch, p.hw, required, len(p.isr), p.minISR)
+	if m.cfg.Bug.Bites(bug.AckBeforeReplication, !done) {
 		return true, kafka.None
 	}
-	return ack(p.role == leading && p.epoch == epoch, p.hw, required, len(p.isr), p.minISR)
+	return done, code
 }
 
 // completeProduces settles the appends that the high watermark has reached.

@@ -285,7 +285,7 @@ func (s *scenario) cluster(a args) error {
 	cfg.ReplicaLagTimeMax = a.span("lag", 10*time.Second)
 	cfg.ReplicaLagMaxMessages = int64(a.number("lag-messages", 0))
 	cfg.ReplicaFetchResponseMaxBytes = a.number("fetch-bytes", cfg.ReplicaFetchResponseMaxBytes)
-	cfg.Bug = bug.Name(a.options["bug"])
+	cfg.Bug = bug.On(bug.Name(a.options["bug"]))
 	s.c = newCluster(s.t, a.number("brokers", 3), a.number("partitions", 1), cfg)
 	s.c.replicate(s.brokers(nil))
 	s.c.out.Reset()

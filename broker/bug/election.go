@@ -1,0 +1,6 @@
+package bug
+
+// The bugs of election and fsync.
+const ()
+
+var election = []Entry{}

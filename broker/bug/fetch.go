@@ -1,0 +1,6 @@
+package bug
+
+// The bugs of fetches.
+const ()
+
+var fetch = []Entry{}

@@ -1,0 +1,6 @@
+package bug
+
+// The bugs of idempotence.
+const ()
+
+var idempotence = []Entry{}

@@ -1,0 +1,6 @@
+package bug
+
+// The bugs of the ISR.
+const ()
+
+var isr = []Entry{}

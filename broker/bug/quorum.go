@@ -1,0 +1,6 @@
+package bug
+
+// The bugs of the controller.
+const ()
+
+var quorum = []Entry{}

@@ -1,0 +1,6 @@
+package bug
+
+// The bugs of storage.
+const ()
+
+var storage = []Entry{}
