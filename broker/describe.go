@@ -30,7 +30,7 @@ func (n *Node) metadata(listener string, req *kmsg.MetadataRequest) *kmsg.Metada
 		b := img.Brokers[id]
 		if at, ok := b.Endpoint(listener); ok && !b.Fenced {
 			broker := kmsg.NewMetadataResponseBroker()
-			broker.NodeID, broker.Host, broker.Port = int32(id), at.Host, at.Port
+			broker.NodeID, broker.Host, broker.Port, broker.Rack = int32(id), at.Host, at.Port, rack(&b)
 			resp.Brokers = append(resp.Brokers, broker)
 		}
 	}
@@ -44,6 +44,14 @@ func (n *Node) metadata(listener string, req *kmsg.MetadataRequest) *kmsg.Metada
 		resp.Topics = append(resp.Topics, findTopic(img, asked, listener, req.Version))
 	}
 	return resp
+}
+
+// rack is a broker's rack as it is told, nil if it has none.
+func rack(b *metadata.Broker) *string {
+	if b.Rack == "" {
+		return nil
+	}
+	return &b.Rack
 }
 
 // findTopic describes the topic that a client asked for by name, or by id (KIP-516).
@@ -115,7 +123,7 @@ func (n *Node) describeCluster(listener string, req *kmsg.DescribeClusterRequest
 		b := img.Brokers[id]
 		if at, ok := b.Endpoint(listener); ok && !b.Fenced {
 			broker := kmsg.NewDescribeClusterResponseBroker()
-			broker.NodeID, broker.Host, broker.Port = int32(id), at.Host, at.Port
+			broker.NodeID, broker.Host, broker.Port, broker.Rack = int32(id), at.Host, at.Port, rack(&b)
 			resp.Brokers = append(resp.Brokers, broker)
 		}
 	}

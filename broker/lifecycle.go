@@ -113,6 +113,9 @@ func (n *Node) lifecycleRequest() kmsg.Request {
 		req.Version = 3
 		req.BrokerID, req.ClusterID = int32(n.cfg.NodeID), clusterID
 		req.IncarnationID, req.PreviousBrokerEpoch = l.incarnation, int64(l.previous)
+		if n.cfg.Rack != "" {
+			req.Rack = kmsg.StringPtr(n.cfg.Rack)
+		}
 		for _, l := range n.cfg.AdvertisedListeners {
 			listener := kmsg.NewBrokerRegistrationRequestListener()
 			listener.Name, listener.Host, listener.Port = l.Name, l.Host, uint16(l.Port)

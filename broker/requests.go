@@ -54,7 +54,8 @@ func (n *Node) serves(listener string, key int16) bool {
 		return n.cfg.ServesQuorum(listener)
 	case int16(kmsg.AlterPartition), int16(kmsg.BrokerRegistration), int16(kmsg.BrokerHeartbeat):
 		return controller
-	case int16(kmsg.ApiVersions), int16(kmsg.CreateTopics), int16(kmsg.ElectLeaders), int16(kmsg.AlterPartitionAssignments), int16(kmsg.DescribeConfigs):
+	case int16(kmsg.ApiVersions), int16(kmsg.CreateTopics), int16(kmsg.DeleteTopics), int16(kmsg.ElectLeaders), int16(kmsg.AlterPartitionAssignments),
+		int16(kmsg.ListPartitionReassignments), int16(kmsg.DescribeConfigs):
 		return clients || controller
 	default:
 		return clients
@@ -93,7 +94,8 @@ func (n *Node) dispatch(now time.Duration, listener string, conn ConnID, h wire.
 		n.reply(conn, h.CorrelationID, n.describeConfigs(req))
 	case *kmsg.AlterPartitionRequest, *kmsg.BrokerRegistrationRequest, *kmsg.BrokerHeartbeatRequest:
 		n.ctl.Handle(now, req, controller.Token(n.wait(w)))
-	case *kmsg.CreateTopicsRequest, *kmsg.ElectLeadersRequest, *kmsg.AlterPartitionAssignmentsRequest:
+	case *kmsg.CreateTopicsRequest, *kmsg.DeleteTopicsRequest, *kmsg.ElectLeadersRequest, *kmsg.AlterPartitionAssignmentsRequest,
+		*kmsg.ListPartitionReassignmentsRequest:
 		n.toController(now, w, h, req, frame)
 	default:
 		if n.replicas == nil {

@@ -15,6 +15,16 @@ type Voter struct {
 	Port int32
 }
 
+// Selector is a replica selector (KIP-392) by the name of Kafka's class.
+type Selector string
+
+// The selectors. Without one consumers read from the leader.
+const (
+	NoSelector     Selector = ""
+	LeaderSelector Selector = "org.apache.kafka.common.replica.LeaderSelector"
+	RackAware      Selector = "org.apache.kafka.common.replica.RackAwareReplicaSelector" // from a replica in the consumer's rack
+)
+
 // Config is a broker's configuration, parsed. Sizes are in bytes.
 //
 // A broker has one listener (OneListener) or several, each for whom it is: Listeners is where it binds them, AdvertisedListeners what
@@ -41,9 +51,12 @@ type Config struct {
 	InterBrokerListener          string         // inter.broker.listener.name
 	ControllerListeners          []string       // controller.listener.names; none: the quorum is on the inter-broker listener
 	PlaintextListeners           []string       // listener.security.protocol.map: the listeners that it maps, each to PLAINTEXT
+	Rack                         string         // broker.rack; empty is none
+	ReplicaSelector              Selector       // replica.selector.class: from which replica consumers are told to read
 	DefaultReplicationFactor     int            // default.replication.factor
 	NumPartitions                int            // num.partitions
 	AutoCreateTopics             bool           // auto.create.topics.enable
+	DeleteTopics                 bool           // delete.topic.enable
 	MinInsyncReplicas            int            // min.insync.replicas
 	UncleanLeaderElection        bool           // unclean.leader.election.enable
 	EligibleLeaderReplicas       bool           // eligible.leader.replicas.enable; false is the classic mode
@@ -80,7 +93,7 @@ func Default() Config {
 	return Config{
 		NodeID: kafka.NoBroker, Broker: true, Controller: true,
 		InterBrokerListener: Plaintext, PlaintextListeners: []string{Plaintext},
-		DefaultReplicationFactor: 1, NumPartitions: 1, AutoCreateTopics: true, MinInsyncReplicas: 1, EligibleLeaderReplicas: true,
+		DefaultReplicationFactor: 1, NumPartitions: 1, AutoCreateTopics: true, DeleteTopics: true, MinInsyncReplicas: 1, EligibleLeaderReplicas: true,
 		ReplicaLagTimeMax: 30 * time.Second, ReplicaFetchWaitMax: 500 * time.Millisecond, ReplicaFetchMinBytes: 1,
 		ReplicaFetchMaxBytes: 1 << 20, ReplicaFetchResponseMaxBytes: 10 << 20, ReplicaFetchBackoff: time.Second,
 		ReplicaSocketTimeout: 30 * time.Second, HWCheckpointInterval: 5 * time.Second,

@@ -27,6 +27,9 @@ var keys = slices.SortedFunc(slices.Values(slices.Concat(shellKeys(), listenerKe
 	{name: "process.roles", get: getRoles, set: setRoles},
 	{name: "controller.quorum.voters", get: getVoters, set: setVoters},
 	{name: "tidemark.bug", get: func(c *Config) string { return string(c.Bug.Name()) }, set: setBug},
+	{name: "broker.rack", get: func(c *Config) string { return c.Rack }, set: setRack},
+	{name: "replica.selector.class", get: func(c *Config) string { return string(c.ReplicaSelector) }, set: setSelector},
+	truth("delete.topic.enable", func(c *Config) *bool { return &c.DeleteTopics }),
 	number("default.replication.factor", 1, math.MaxInt16, func(c *Config) *int { return &c.DefaultReplicationFactor }),
 	number("num.partitions", 1, 10_000, func(c *Config) *int { return &c.NumPartitions }),
 	truth("auto.create.topics.enable", func(c *Config) *bool { return &c.AutoCreateTopics }),
@@ -221,6 +224,27 @@ func setVoters(c *Config, s string) error {
 		}
 	}
 	return nil
+}
+
+// rackMax bounds a rack's name, in bytes.
+const rackMax = 255
+
+func setRack(c *Config, s string) error {
+	if len(s) > rackMax {
+		return fmt.Errorf("%q of %d bytes, expected at most %d", short(s), len(s), rackMax)
+	}
+	c.Rack = s
+	return nil
+}
+
+func setSelector(c *Config, s string) error {
+	switch sel := Selector(s); sel {
+	case NoSelector, LeaderSelector, RackAware:
+		c.ReplicaSelector = sel
+		return nil
+	default:
+		return fmt.Errorf("%q, expected %s, %s or nothing", short(s), LeaderSelector, RackAware)
+	}
 }
 
 func setBug(c *Config, s string) error {

@@ -2,7 +2,7 @@
 // KIP-595), sessions and fencing (KIP-631), elections (KIP-966), all as pure decisions around etcd's raft.
 //
 // quorum.go and raftlog.go replicate the log. A decision (register.go, heartbeat.go, alter_partition.go, create_topics.go,
-// elect_leaders.go, reassign.go) is a function from what is known and a request to records and an answer; rules.go and
+// delete_topics.go, elect_leaders.go, reassign.go) is a function from what is known and a request to records and an answer; rules.go and
 // election.go hold the predicates that they are made of. This file ties the two together: the active controller decides on the
 // metadata as it will be once everything proposed is committed, and answers when that is so.
 package controller
@@ -117,7 +117,7 @@ func (c *Controller) Step(now time.Duration, data []byte) error {
 }
 
 // Handle takes a request for the active controller: BrokerRegistration, BrokerHeartbeat, AlterPartition, CreateTopics,
-// ElectLeaders, AlterPartitionReassignments, ListPartitionReassignments. The answer comes in Output once what it changed, and
+// DeleteTopics, ElectLeaders, AlterPartitionReassignments, ListPartitionReassignments. The answer comes in Output once what it changed, and
 // what it was decided on, is committed; NOT_CONTROLLER where this member is not the active one, or stops being it before the
 // commit.
 func (c *Controller) Handle(now time.Duration, req kmsg.Request, tok Token) {
@@ -149,6 +149,8 @@ func (c *Controller) decide(req kmsg.Request) decision {
 		return alterPartitions(v, r)
 	case *kmsg.CreateTopicsRequest:
 		return createTopics(v, r, c.rnd)
+	case *kmsg.DeleteTopicsRequest:
+		return deleteTopics(v, r)
 	case *kmsg.ElectLeadersRequest:
 		return electLeaders(v, r)
 	case *kmsg.AlterPartitionAssignmentsRequest:
@@ -186,7 +188,8 @@ func (c *Controller) carryOut(records []metadata.Record) bool {
 }
 
 func (c *Controller) reply(w waitingReply) {
-	if w.index <= c.image.Index {
+	committed := w.index <= c.image.Index
+	if committed || c.cfg.Bug.Bites(bug.ZombieController, !committed) {
 		c.replies = append(c.replies, Reply{w.token, w.answer})
 		return
 	}
@@ -215,7 +218,14 @@ func (c *Controller) Tick(now time.Duration) {
 	// other's successors (KAFKA-13173).
 	for c.IsActive() {
 		b, at := c.sessions.first(c.next, c.cfg.BrokerSessionTimeout)
-		if b == kafka.NoBroker || now < at || !c.carryOut(fence(c.view(), b)) {
+		if b == kafka.NoBroker || now < at {
+			break
+		}
+		records := fence(c.view(), b)
+		if alone := c.fencedAlone(b); c.cfg.Bug.Bites(bug.ConcurrentExpiry, !bytes.Equal(metadata.Append(nil, alone), metadata.Append(nil, records))) {
+			records = alone
+		}
+		if !c.carryOut(records) {
 			break
 		}
 	}

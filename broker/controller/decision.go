@@ -91,6 +91,10 @@ func refuse(req kmsg.Request, code kafka.Code) kmsg.Response {
 		for _, t := range req.(*kmsg.CreateTopicsRequest).Topics {
 			r.Topics = append(r.Topics, failedTopic(t.Topic, code, ""))
 		}
+	case *kmsg.DeleteTopicsResponse:
+		for _, t := range askedTopics(req.(*kmsg.DeleteTopicsRequest)) {
+			r.Topics = append(r.Topics, kmsg.DeleteTopicsResponseTopic{Topic: t.Topic, TopicID: t.TopicID, ErrorCode: int16(code)})
+		}
 	case *kmsg.ElectLeadersResponse:
 		r.ErrorCode = int16(code)
 		for _, t := range req.(*kmsg.ElectLeadersRequest).Topics {

@@ -15,13 +15,13 @@ import (
 func register(v view, s sessions, req *kmsg.BrokerRegistrationRequest) decision {
 	b := kafka.BrokerID(req.BrokerID)
 	endpoints, ok := endpointsOf(req)
-	if b < 0 || !ok {
+	if b < 0 || !ok || len(rackOf(req)) > nameMax {
 		return decision{answer: refuse(req, kafka.InvalidRequest)}
 	}
 	resp := req.ResponseKind().(*kmsg.BrokerRegistrationResponse)
 	resp.BrokerEpoch = v.index
 	rec := metadata.RegisterBroker{ID: b, Epoch: kafka.BrokerEpoch(v.index), Incarnation: req.IncarnationID,
-		Endpoints: endpoints, Fenced: true}
+		Endpoints: endpoints, Rack: rackOf(req), Fenced: true}
 	remember := func(int64) { s[b] = &session{spokeAt: v.now} }
 
 	old, known := v.img.Brokers[b]
@@ -33,7 +33,7 @@ func register(v view, s sessions, req *kmsg.BrokerRegistrationRequest) decision 
 	case old.Incarnation == req.IncarnationID: // the answer to its first request was lost
 		resp.BrokerEpoch = int64(old.Epoch)
 		rec.Epoch, rec.Fenced, rec.Stopping = old.Epoch, old.Fenced, old.Stopping
-		if slices.Equal(old.Endpoints, rec.Endpoints) {
+		if slices.Equal(old.Endpoints, rec.Endpoints) && old.Rack == rec.Rack {
 			return decision{answer: resp, then: remember}
 		}
 		return decision{records: []metadata.Record{rec}, answer: resp, then: remember}
@@ -59,7 +59,15 @@ func endpointsOf(req *kmsg.BrokerRegistrationRequest) ([]metadata.Endpoint, bool
 	return out, len(out) > 0
 }
 
-// nameMax bounds the names of a broker's listeners and hosts, as DNS bounds a host's.
+// rackOf is the rack that a broker says it is in, empty if none.
+func rackOf(req *kmsg.BrokerRegistrationRequest) string {
+	if req.Rack == nil {
+		return ""
+	}
+	return *req.Rack
+}
+
+// nameMax bounds the names of a broker's listeners, hosts and rack, as DNS bounds a host's.
 const nameMax = 255
 
 // takeOut removes a broker from every ISR, and if it is lost from every ELR, and elects anew where it led.

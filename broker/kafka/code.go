@@ -34,7 +34,10 @@ const (
 	InvalidRequest               Code = 42
 	UnsupportedForMessageFormat  Code = 43
 	StorageError                 Code = 56
+	FetchSessionIDNotFound       Code = 70
+	InvalidFetchSessionEpoch     Code = 71
 	ListenerNotFound             Code = 72
+	TopicDeletionDisabled        Code = 73
 	FencedLeaderEpoch            Code = 74
 	UnknownLeaderEpoch           Code = 75
 	StaleBrokerEpoch             Code = 77
@@ -49,6 +52,7 @@ const (
 	DuplicateBrokerRegistration  Code = 101
 	BrokerIDNotRegistered        Code = 102
 	InconsistentTopicID          Code = 103
+	FetchSessionTopicIDError     Code = 106
 	IneligibleReplica            Code = 107
 	NewLeaderElected             Code = 108
 )

@@ -33,6 +33,8 @@ func (img *Image) Apply(rec Record) ([]kafka.TopicPartition, error) {
 		img.Topics[r.Name] = &Topic{Name: r.Name, ID: r.ID, Configs: map[string]string{}}
 		img.Names[r.ID] = r.Name
 		return nil, nil
+	case RemoveTopicRecord:
+		return img.removeTopic(r)
 	case ConfigRecord:
 		t := img.Topics[r.Topic]
 		if t == nil {
@@ -47,6 +49,16 @@ func (img *Image) Apply(rec Record) ([]kafka.TopicPartition, error) {
 	default:
 		return nil, fmt.Errorf("metadata: record %T, expected one of this package's", rec)
 	}
+}
+
+func (img *Image) removeTopic(r RemoveTopicRecord) ([]kafka.TopicPartition, error) {
+	t := img.Topics[img.Names[r.ID]]
+	if t == nil {
+		return nil, fmt.Errorf("metadata: removal of topic %x, which is not there", r.ID)
+	}
+	delete(img.Topics, t.Name)
+	delete(img.Names, r.ID)
+	return t.all(), nil
 }
 
 func (img *Image) createPartition(r PartitionRecord) ([]kafka.TopicPartition, error) {

@@ -12,7 +12,7 @@ import (
 // zigzag varints in their shortest form, strings and sets carry their length first, a bool is 0 or 1. Every value has one
 // encoding only, and what is not understood is an error: a member must not skip what others apply.
 
-const encodingVersion = 2
+const encodingVersion = 3
 
 const (
 	kindRegisterBroker = iota + 1
@@ -21,6 +21,9 @@ const (
 	kindConfig
 	kindPartition
 	kindPartitionChange
+	kindRemoveTopic
+
+	lastKind = kindRemoveTopic
 )
 
 // Append encodes records as one entry's data, after dst.
@@ -37,13 +40,15 @@ func appendRecord(b []byte, rec Record) []byte {
 	case RegisterBroker:
 		b = appendInt(append(b, kindRegisterBroker), int64(r.ID))
 		b = append(appendInt(b, int64(r.Epoch)), r.Incarnation[:]...)
-		b = appendEndpoints(b, r.Endpoints)
+		b = appendString(appendEndpoints(b, r.Endpoints), r.Rack)
 		return appendBool(appendBool(b, r.Fenced), r.Stopping)
 	case BrokerChange:
 		b = appendInt(append(b, kindBrokerChange), int64(r.ID))
 		return appendBool(appendBool(appendInt(b, int64(r.Epoch)), r.Fenced), r.Stopping)
 	case TopicRecord:
 		return append(appendString(append(b, kindTopic), r.Name), r.ID[:]...)
+	case RemoveTopicRecord:
+		return append(append(b, kindRemoveTopic), r.ID[:]...)
 	case ConfigRecord:
 		return appendString(appendString(appendString(append(b, kindConfig), r.Topic), r.Key), r.Value)
 	case PartitionRecord:
@@ -146,11 +151,13 @@ func (d *decoder) record() Record {
 	switch kind := d.byte(); kind {
 	case kindRegisterBroker:
 		return RegisterBroker{ID: d.broker(), Epoch: kafka.BrokerEpoch(d.int()), Incarnation: d.id(),
-			Endpoints: d.endpoints(), Fenced: d.bool(), Stopping: d.bool()}
+			Endpoints: d.endpoints(), Rack: d.string(), Fenced: d.bool(), Stopping: d.bool()}
 	case kindBrokerChange:
 		return BrokerChange{ID: d.broker(), Epoch: kafka.BrokerEpoch(d.int()), Fenced: d.bool(), Stopping: d.bool()}
 	case kindTopic:
 		return TopicRecord{Name: d.string(), ID: d.id()}
+	case kindRemoveTopic:
+		return RemoveTopicRecord{ID: d.id()}
 	case kindConfig:
 		return ConfigRecord{Topic: d.string(), Key: d.string(), Value: d.string()}
 	case kindPartition:
@@ -159,7 +166,7 @@ func (d *decoder) record() Record {
 	case kindPartitionChange:
 		return d.partitionChange()
 	default:
-		d.fail(fmt.Errorf("kind %d, expected 1 to %d", kind, kindPartitionChange))
+		d.fail(fmt.Errorf("kind %d, expected 1 to %d", kind, lastKind))
 		return nil
 	}
 }

@@ -13,12 +13,13 @@ import (
 func TestGarbageRecords(t *testing.T) {
 	cause, set := Cause{ByFencing, 1}, []kafka.BrokerID{1, 2, 3}
 	valid := Append(nil, []Record{
-		RegisterBroker{ID: 1, Epoch: 7, Incarnation: [16]byte{1}, Endpoints: []Endpoint{{"BROKER", "b1", 9092}, {"EXTERNAL", "localhost", 32801}}, Fenced: true},
+		RegisterBroker{ID: 1, Epoch: 7, Incarnation: [16]byte{1}, Endpoints: []Endpoint{{"BROKER", "b1", 9092}, {"EXTERNAL", "localhost", 32801}}, Rack: "r1", Fenced: true},
 		BrokerChange{ID: 1, Epoch: 7},
 		TopicRecord{Name: "orders", ID: kafka.TopicID{9}},
 		ConfigRecord{Topic: "orders", Key: "min.insync.replicas", Value: "2"},
 		PartitionRecord{TopicID: kafka.TopicID{9}, Replicas: set, ISR: set, Leader: 1, Cause: cause},
 		PartitionChange{TopicID: kafka.TopicID{9}, Sets: allFields, Leader: 2, ISR: set, Replicas: set, Adding: set, Removing: set, ELR: set, LastKnownELR: set, Cause: cause},
+		RemoveTopicRecord{ID: kafka.TopicID{9}},
 	})
 	inputs := garbage.Of(valid, 1)
 	for _, fill := range []byte{0, kindBrokerChange} {
@@ -33,7 +34,7 @@ func TestGarbageRecords(t *testing.T) {
 		if again := Append(nil, records); !bytes.Equal(again, in.Data) {
 			t.Errorf("%s: decodes to %v, which encodes to %x, expected %x", in.Name, records, again, in.Data)
 		}
-		if in.Kind == garbage.Cut && len(records) >= 6 {
+		if in.Kind == garbage.Cut && len(records) >= 7 {
 			t.Errorf("%s: gave all %d records", in.Name, len(records))
 		}
 		img := New()

@@ -23,6 +23,7 @@ type Broker struct {
 	Epoch       kafka.BrokerEpoch // index of the entry that registered this incarnation
 	Incarnation [16]byte
 	Endpoints   []Endpoint // one a listener; never changed in place
+	Rack        string     // broker.rack, empty if none
 	Fenced      bool
 	Stopping    bool // in controlled shutdown: no leader, not electable, not to be added to an ISR (KIP-841)
 }

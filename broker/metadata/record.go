@@ -15,6 +15,7 @@ type RegisterBroker struct {
 	Epoch       kafka.BrokerEpoch
 	Incarnation [16]byte
 	Endpoints   []Endpoint
+	Rack        string // broker.rack, empty if none
 	Fenced      bool
 	Stopping    bool
 }
@@ -31,6 +32,11 @@ type BrokerChange struct {
 type TopicRecord struct {
 	Name string
 	ID   kafka.TopicID
+}
+
+// RemoveTopicRecord deletes a topic with its partitions and its configuration.
+type RemoveTopicRecord struct {
+	ID kafka.TopicID
 }
 
 // ConfigRecord sets one configuration key of a topic.
@@ -134,9 +140,10 @@ func (c Cause) String() string {
 	}
 }
 
-func (RegisterBroker) isRecord()  {}
-func (BrokerChange) isRecord()    {}
-func (TopicRecord) isRecord()     {}
-func (ConfigRecord) isRecord()    {}
-func (PartitionRecord) isRecord() {}
-func (PartitionChange) isRecord() {}
+func (RegisterBroker) isRecord()    {}
+func (BrokerChange) isRecord()      {}
+func (TopicRecord) isRecord()       {}
+func (RemoveTopicRecord) isRecord() {}
+func (ConfigRecord) isRecord()      {}
+func (PartitionRecord) isRecord()   {}
+func (PartitionChange) isRecord()   {}
