@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -13,7 +14,7 @@ import (
 	"tidemark/world"
 )
 
-// Hunt is a search over seeds: the same options, one run a seed.
+// Hunt is a search over seeds, one run a seed.
 type Hunt struct {
 	Run     history.Run   // options; the seed is set for each run
 	Master  uint64        // the seeds are drawn from it
@@ -21,9 +22,12 @@ type Hunt struct {
 	First   int           // the number of the first of them, to hand parts to other processes
 	Budget  time.Duration // stop starting runs after so long; 0 is no limit
 	Workers int
-	// UntilFirst stops at the first violation, UntilClass at the first anomaly of that class, also where the contract allows it.
+	// UntilFirst stops at the first violation, UntilClass at the first anomaly of that class, also where the contract allows it. First is
+	// by number: runs with lower numbers that are under way come to their end, those with higher ones are cut off.
 	UntilFirst bool
 	UntilClass checker.Class
+	// Draw, if set, makes of a seed and Run the run to carry out, but for its plan; nil takes Run as it is.
+	Draw func(seed uint64, run history.Run) history.Run
 	// Carry carries out one run; nil is Simulate.
 	Carry func(context.Context, history.Run) (*Result, error)
 	// Each, if set, is called with every result, one at a time, in no particular order; an error of the run is with it.
@@ -71,12 +75,11 @@ func SeedOf(master uint64, n int) uint64 { return world.Stream(master, "hunt", n
 func (h Hunt) Go(ctx context.Context) Tally {
 	begun := time.Now()
 	t := Tally{Bites: map[string]int{}, Allowed: map[string]int{}, Classes: map[string]int{}}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
 	numbers := make(chan int)
+	under := underway{cancel: map[int]context.CancelFunc{}, last: math.MaxInt}
 	go func() {
 		defer close(numbers)
-		for n := h.First; n < h.First+h.Seeds; n++ {
+		for n := h.First; n < h.First+h.Seeds && n < under.limit(); n++ {
 			if h.Budget > 0 && time.Since(begun) > h.Budget {
 				return
 			}
@@ -92,17 +95,20 @@ func (h Hunt) Go(ctx context.Context) Tally {
 	for range max(1, h.Workers) {
 		workers.Go(func() {
 			for n := range numbers {
+				ctx := under.start(ctx, n)
 				res, err := h.one(ctx, n)
-				if ctx.Err() != nil {
-					return // cut off in the middle: it says nothing
+				cut := ctx.Err() != nil
+				under.end(n)
+				if cut {
+					continue // cut off in the middle: it says nothing
 				}
 				mu.Lock()
 				t.add(n, res, err)
 				if h.Each != nil {
 					h.Each(n, res, err)
 				}
-				if h.UntilFirst && t.Invalid > 0 || err == nil && h.UntilClass != "" && res.Shows(h.UntilClass) {
-					stop()
+				if err == nil && (h.UntilFirst && res.Verdict.Status == checker.Invalid || h.UntilClass != "" && res.Shows(h.UntilClass)) {
+					under.stopAfter(n)
 				}
 				mu.Unlock()
 			}
@@ -113,9 +119,54 @@ func (h Hunt) Go(ctx context.Context) Tally {
 	return t
 }
 
+// underway is the runs of a hunt that are being carried out, so that those behind the one that ends it can be cut off.
+type underway struct {
+	mu     sync.Mutex
+	cancel map[int]context.CancelFunc
+	last   int // no run behind this one is wanted
+}
+
+func (u *underway) limit() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.last
+}
+
+func (u *underway) start(ctx context.Context, n int) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.cancel[n] = cancel
+	if n > u.last {
+		cancel()
+	}
+	return ctx
+}
+
+func (u *underway) end(n int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.cancel[n]()
+	delete(u.cancel, n)
+}
+
+func (u *underway) stopAfter(n int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.last = min(u.last, n)
+	for m, cancel := range u.cancel {
+		if m > u.last {
+			cancel()
+		}
+	}
+}
+
 func (h Hunt) one(ctx context.Context, n int) (*Result, error) {
 	run := h.Run
 	run.Seed = SeedOf(h.Master, n)
+	if h.Draw != nil {
+		run = h.Draw(run.Seed, run)
+	}
 	run, err := Expand(run, run.Plan)
 	if err != nil {
 		return &Result{Run: run}, err

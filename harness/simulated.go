@@ -36,6 +36,8 @@ type Watch struct {
 	Trace func(sim.Event)
 	// Progress, if set, is told now and then how far the run is, and of every phase and fault.
 	Progress func(Progress)
+	// Blind leaves the invariants out: what clients saw, and the logs at the end, alone are judged.
+	Blind bool
 	// After, if set, looks at the world after every event that touched a broker.
 	After func(now time.Duration, b history.BrokerID, w *sim.World)
 }
@@ -65,14 +67,20 @@ func Simulate(ctx context.Context, run history.Run, watch Watch) (*Result, error
 		Seed: run.Seed, Configs: configs, Until: virtualBound(run),
 		Record: func(s history.Step) { record.Step(s) },
 	}
-	opt.AfterEvent, opt.Trace = eye.afterEvent, watch.Trace
+	opt.Trace = watch.Trace
+	if !watch.Blind {
+		opt.AfterEvent = eye.afterEvent
+	}
 	if watch.Trail {
 		opt.EventHash = func(h uint64) { res.Trail = append(res.Trail, uint32(h)) }
 	}
 	var w *sim.World
 	if watch.After != nil {
+		look := opt.AfterEvent
 		opt.AfterEvent = func(now time.Duration, b history.BrokerID) {
-			eye.afterEvent(now, b)
+			if look != nil {
+				look(now, b)
+			}
 			watch.After(now, b, w)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 
 	"tidemark/checker"
 	"tidemark/harness"
+	"tidemark/history"
 	"tidemark/results"
 )
 
@@ -27,7 +28,7 @@ const keepMax = 20
 func huntCommand() *cobra.Command {
 	var o options
 	var h harness.Hunt
-	var master string
+	var master, configs string
 	var asJSON, twice, hashes bool
 	var allowVacuous float64
 	c := &cobra.Command{
@@ -69,6 +70,9 @@ func huntCommand() *cobra.Command {
 				}
 			}
 			h.Run, h.Master = run, seed
+			if h.Draw, err = drawing(configs, run, c.Flags().Changed); err != nil {
+				return usage(err)
+			}
 			if hashes {
 				return printHashes(c, h)
 			}
@@ -78,6 +82,7 @@ func huntCommand() *cobra.Command {
 	o.register(c)
 	f := c.Flags()
 	f.StringVar(&master, "master", "", "the seed that the runs' seeds are drawn from (default: drawn, and printed)")
+	f.StringVar(&configs, "configs", "", "draw each run's configuration, but for the options that are given here (random), or take the defaults (default).\nWithout it: random in the simulated world where the plan is drawn too, else default")
 	f.IntVar(&h.Seeds, "max-seeds", 1000, "at most so many runs")
 	f.IntVar(&h.First, "first", 0, "number of the first run")
 	f.DurationVar(&h.Budget, "budget", 0, "start no run after so long; 0 is no limit")
@@ -92,6 +97,23 @@ func huntCommand() *cobra.Command {
 	return c
 }
 
+// drawing is how a hunt draws its runs' configurations, nil for not at all. The options that the command line gives stay as they are.
+func drawing(configs string, run history.Run, given func(flag string) bool) (func(seed uint64, run history.Run) history.Run, error) {
+	switch {
+	case configs == "random":
+	case configs == "" && run.World == harness.Simulated && run.Plan == "":
+	case configs == "" || configs == "default":
+		return nil, nil
+	default:
+		return nil, fmt.Errorf("--configs %q, expected random or default", configs)
+	}
+	kept := func(option string) bool {
+		_, key := run.Config[option]
+		return key || given(option)
+	}
+	return func(seed uint64, run history.Run) history.Run { return harness.Draw(seed, run, kept) }, nil
+}
+
 // printHashes is what the second process of --twice does.
 func printHashes(c *cobra.Command, h harness.Hunt) error {
 	out := bufio.NewWriter(c.OutOrStdout())
@@ -102,7 +124,7 @@ func printHashes(c *cobra.Command, h harness.Hunt) error {
 
 func hunt(c *cobra.Command, h harness.Hunt, outDir string, asJSON, twice bool, allowVacuous float64) error {
 	log, out := c.ErrOrStderr(), c.OutOrStdout()
-	fmt.Fprintf(log, "tidemark %s, hunt from master seed %d: %s of %v on %s\n%s", harness.Version, h.Master, counted(h.Seeds, "seed"), h.Run.Duration, counted(h.Workers, "worker"), setting(h.Run))
+	fmt.Fprintf(log, "tidemark %s, hunt from master seed %d: %s%s on %s\n%s", harness.Version, h.Master, counted(h.Seeds, "seed"), lasting(h), counted(h.Workers, "worker"), huntSetting(h))
 	warnLate(log, h.Run)
 	found := map[int]uint64{}
 	failing := map[int]*harness.Result{}
@@ -171,6 +193,26 @@ func hunt(c *cobra.Command, h harness.Hunt, outDir string, asJSON, twice bool, a
 		fmt.Fprintf(out, "%d seeds run again by another process with another GOMAXPROCS: the same hashes\n", len(found))
 	}
 	return ended(huntExit(c.Context(), tally, allowVacuous))
+}
+
+// lasting says how long the runs of a hunt are, if they are all of one length.
+func lasting(h harness.Hunt) string {
+	if h.Draw != nil {
+		return ""
+	}
+	return fmt.Sprintf(" of %v", h.Run.Duration)
+}
+
+// huntSetting is the configuration of a hunt's runs, as far as they have one in common.
+func huntSetting(h harness.Hunt) string {
+	if h.Draw == nil {
+		return setting(h.Run)
+	}
+	text := "  configurations drawn, generator " + harness.GeneratorHash()
+	if h.Run.Bug != "" {
+		text += ", bug on: " + h.Run.Bug
+	}
+	return text + "\n"
 }
 
 // counted is a number of things, in words.

@@ -1,0 +1,161 @@
+package harness
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"time"
+
+	"tidemark/history"
+	"tidemark/world"
+)
+
+// Draw draws the configuration of a seed's run around base. What kept names stays as base has it: flags of tidemark run without their
+// dashes, and keys of the broker's configuration; nil keeps nothing. Each option has a stream of its own, so that one option more or less
+// leaves the others' draws as they were. Whichever bug base has switched on, the draw is the same.
+func Draw(seed uint64, base history.Run, kept func(option string) bool) history.Run {
+	if kept == nil {
+		kept = func(string) bool { return false }
+	}
+	run := base
+	run.Seed = seed
+	run.Config = map[string]string{}
+	for key, value := range base.Config {
+		run.Config[key] = value
+	}
+	for _, k := range knobs {
+		if !kept(k.option) {
+			k.draw(&run, dice{world.Stream(seed, "option "+k.option, 0)}, kept)
+		}
+	}
+	return run
+}
+
+// knob is one option of a run, and how it is drawn when those above it in knobs are.
+type knob struct {
+	option string
+	draw   func(run *history.Run, d dice, kept func(option string) bool)
+}
+
+// knobs is the configuration space. It is dense where replication has decisions to make: three brokers, acks=all, a leader and one
+// follower that must answer, as this is where everything is promised and little is left to break it. What promises less, or needs more, is
+// there in some share of the runs.
+var knobs = []knob{
+	{"duration", func(run *history.Run, d dice, _ func(string) bool) {
+		run.Duration = d.span(durationLow, durationHigh).Truncate(time.Second)
+	}},
+	{"brokers", func(run *history.Run, d dice, kept func(string) bool) {
+		run.Brokers = pick(d, []int{3, 4, 5}, 6, 2, 2)
+		switch {
+		case kept("replication-factor"):
+			run.Brokers = max(run.Brokers, run.Factor)
+		case kept("min-insync-replicas"):
+			run.Brokers = max(run.Brokers, run.MinISR)
+		}
+	}},
+	{"replication-factor", func(run *history.Run, d dice, kept func(string) bool) {
+		run.Factor = min(pick(d, []int{3, 2, 4, 5}, 80, 8, 6, 6), run.Brokers)
+		if kept("min-insync-replicas") {
+			run.Factor = max(run.Factor, min(run.MinISR, run.Brokers))
+		}
+	}},
+	{"min-insync-replicas", func(run *history.Run, d dice, _ func(string) bool) {
+		run.MinISR = min(pick(d, []int{2, 1, 3}, 75, 18, 7), run.Factor)
+	}},
+	{"partitions", func(run *history.Run, d dice, _ func(string) bool) {
+		run.Parts = pick(d, []int{1, 2, 3, 4}, 4, 3, 2, 1)
+	}},
+	{"acks", func(run *history.Run, d dice, _ func(string) bool) {
+		run.Acks = pick(d, []int16{-1, 1, 0}, 88, 8, 4)
+	}},
+	{"unclean", func(run *history.Run, d dice, _ func(string) bool) { run.Unclean = d.chance(0.04) }},
+	{"classic", func(run *history.Run, d dice, _ func(string) bool) { run.ELR = !d.chance(0.15) }},
+	{"producers", func(run *history.Run, d dice, _ func(string) bool) { run.Writers = d.number(3, 8) }},
+	{"consumers", func(run *history.Run, d dice, _ func(string) bool) { run.Readers = d.number(2, 5) }},
+	{"rate", func(run *history.Run, d dice, _ func(string) bool) {
+		run.Rate = math.Round(d.log(80, 200))
+	}},
+	{"broker.session.timeout.ms", func(run *history.Run, d dice, kept func(string) bool) {
+		session := d.span(1200*time.Millisecond, 5*time.Second)
+		run.Config["broker.session.timeout.ms"] = milliseconds(session)
+		if !kept("broker.heartbeat.interval.ms") {
+			run.Config["broker.heartbeat.interval.ms"] = milliseconds(session / 6)
+		}
+	}},
+	brokerKey("replica.lag.time.max.ms", func(d dice) string { return milliseconds(d.span(time.Second, 4*time.Second)) }),
+	brokerKey("replica.fetch.wait.max.ms", func(d dice) string { return milliseconds(d.span(30*time.Millisecond, 500*time.Millisecond)) }),
+	brokerKey("replica.high.watermark.checkpoint.interval.ms", func(d dice) string {
+		return milliseconds(d.span(200*time.Millisecond, 5*time.Second))
+	}),
+	brokerKey("log.segment.bytes", func(d dice) string { return strconv.Itoa(int(d.log(4<<10, 128<<10))) }),
+}
+
+// The bounds of a drawn run's load: long enough for a dozen faults, short enough for many runs.
+const (
+	durationLow  = 20 * time.Second
+	durationHigh = 40 * time.Second
+)
+
+// brokerKey is a knob for a key of the brokers' configuration.
+func brokerKey(key string, draw func(d dice) string) knob {
+	return knob{key, func(run *history.Run, d dice, _ func(string) bool) { run.Config[key] = draw(d) }}
+}
+
+func milliseconds(t time.Duration) string { return strconv.FormatInt(t.Milliseconds(), 10) }
+
+// dice draws from one stream.
+type dice struct{ rnd *rand.Rand }
+
+func (d dice) chance(p float64) bool { return d.rnd.Float64() < p }
+
+// number draws evenly from low to high, both included.
+func (d dice) number(low, high int) int { return low + d.rnd.IntN(high-low+1) }
+
+// log draws between two positive numbers, evenly on a logarithmic scale.
+func (d dice) log(low, high float64) float64 {
+	return low * math.Exp(d.rnd.Float64()*math.Log(high/low))
+}
+
+func (d dice) span(low, high time.Duration) time.Duration {
+	return time.Duration(d.log(float64(low), float64(high))).Truncate(time.Millisecond)
+}
+
+// pick draws one of the values, each with its weight.
+func pick[T any](d dice, values []T, weights ...float64) T {
+	total := 0.0
+	for _, w := range weights {
+		total += w
+	}
+	x := d.rnd.Float64() * total
+	for i, w := range weights {
+		if x -= w; x < 0 {
+			return values[i]
+		}
+	}
+	return values[len(values)-1]
+}
+
+// generatorDraws is how many runs GeneratorHash draws.
+const generatorDraws = 1000
+
+// GeneratorHash names the search: the hash over the configurations and plans of a thousand seeds, as they come without any option given.
+// Two programs that print the same one search alike, whatever their sources look like.
+var GeneratorHash = sync.OnceValue(func() string {
+	h := sha256.New()
+	enc := json.NewEncoder(h)
+	base := Defaults()
+	base.Tool, base.Build = "", ""
+	for n := range generatorDraws {
+		run, err := Expand(Draw(SeedOf(0, n), base, nil), "")
+		if err != nil {
+			return fmt.Sprintf("none (draw %d: %v)", n, err)
+		}
+		_ = enc.Encode(run) // neither a run nor a hash can fail
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+})
