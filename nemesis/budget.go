@@ -19,11 +19,6 @@ type Budget struct {
 	Ignored bool // the run was told to go beyond
 }
 
-// crashes reports whether a kind of fault makes replicas unclean, and loses whether it may take data from them: all of it, or what was
-// not synced, which is all that counts, as acknowledged data need not be synced.
-func crashes(kind world.Ability) bool { return kind == world.CanKill || loses(kind) }
-func loses(kind world.Ability) bool   { return kind == world.CanPowerFail || kind == world.CanWipe }
-
 // Unclean is the set of replicas that were killed, wiped or powered off and are not yet back in the ISR. The zero value is empty.
 type Unclean struct {
 	marks map[replica]mark

@@ -31,7 +31,7 @@ type checker struct {
 
 func (c checker) line(l Line) error {
 	f := l.Fault
-	if !slices.Contains(c.can, f.Kind) {
+	if !slices.Contains(c.can, f.Kind) || kindOf(f.Kind) == nil {
 		return fmt.Errorf("%w do %s, expected one of %v", ErrCannot, f.Kind, c.can)
 	}
 	if t := l.Trigger; t.Partition != (history.Partition{}) {
@@ -49,11 +49,8 @@ func (c checker) line(l Line) error {
 			return err
 		}
 	}
-	switch f.Kind {
-	case world.CanElect:
-		return c.partition(f.Partition)
-	case world.CanPartition, world.CanLoss:
-		return c.sides(f)
+	if k := kindOf(f.Kind); k.check != nil {
+		return k.check(c, f)
 	}
 	return nil
 }

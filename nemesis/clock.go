@@ -4,11 +4,63 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
 	"tidemark/history"
+	"tidemark/world"
 )
+
+// The least and the greatest rate of a clock.
+const (
+	rateMin = 0.1
+	rateMax = 10.0
+)
+
+// rateSlow is a clock so slow that a broker's heartbeats (every 500 ms) come less often than its session (3 s) lasts.
+const rateSlow = 0.15
+
+// rateFast is a clock so fast that, on the controller, brokers' sessions end between two of their heartbeats. A slow one may be the
+// controller's own and then measures its own heartbeats, so it is a fast controller that surely bites.
+const rateFast = 8.0
+
+// A clock runs fast or slow.
+var clockKind = kind{
+	ability: world.CanClock,
+	read:    readClock,
+	write:   func(f Fault) string { return writeTargets(f) + " at " + decimal(f.Rate) },
+	act:     func(l *life, _ []link) action { return &drift{life: l} },
+	draw:    (*drawer).drift,
+	length:  func(d *drawer) time.Duration { return d.lasting(0.1) },
+	opener: func(history.Partition) Fault {
+		return Fault{Kind: world.CanClock, Targets: []Target{{Role: Controller}}, Rate: rateMax}
+	},
+	bites: func(l Line, _ bool) bool {
+		return l.Fault.Targets[0].Role == Controller && l.For >= telling && l.Fault.Rate >= rateFast
+	},
+}
+
+// readClock reads targets and a rate.
+func readClock(w *words, f *Fault) (err error) {
+	if f.Targets, err = w.targets(many); err != nil {
+		return err
+	}
+	if err = w.want("at"); err != nil {
+		return err
+	}
+	f.Rate, err = w.rate()
+	return err
+}
+
+func (w *words) rate() (float64, error) {
+	r, err := strconv.ParseFloat(w.peek(), 64)
+	if err != nil || math.IsNaN(r) || r < rateMin || r > rateMax || r == 1 {
+		return 0, w.expected(fmt.Sprintf("a clock rate from %v to %v other than 1", rateMin, rateMax))
+	}
+	w.next++
+	return r, nil
+}
 
 // drift lets brokers' clocks run at a wrong rate.
 type drift struct {
@@ -110,4 +162,30 @@ func (d *drift) release() {
 			delete(d.clocks, b)
 		}
 	})
+}
+
+// drift draws a clock that is wrong, a very fast one often on the controller.
+func (d *drawer) drift(p history.Partition) Fault {
+	f := Fault{Kind: world.CanClock, Targets: []Target{d.target(p)}, Rate: d.rate()}
+	if f.Rate >= rateFast && d.chance(0.5) {
+		f.Targets[0] = Target{Role: Controller}
+	}
+	return f
+}
+
+// rate draws a clock rate: a few per cent off, as bad clocks are, or so far off that sessions end.
+func (d *drawer) rate() float64 {
+	digits := func(r float64) float64 { return math.Round(r*1000) / 1000 }
+	switch x := d.rnd.Float64(); {
+	case x < 0.15:
+		return digits(1 + d.log(0.001, 0.3))
+	case x < 0.3:
+		return digits(1 - d.log(0.001, 0.3))
+	case x < 0.65:
+		return digits(d.log(rateMin, rateSlow))
+	case x < 0.75:
+		return digits(d.log(2, rateFast))
+	default:
+		return digits(d.log(rateFast, rateMax))
+	}
 }

@@ -10,6 +10,64 @@ import (
 	"tidemark/world"
 )
 
+// A partition cuts links between brokers, in one direction or both, whole or at one port.
+var cutKind = kind{
+	ability: world.CanPartition,
+	read:    readCut,
+	write:   writeCut,
+	check:   checkSides,
+	also: func(f Fault) string {
+		if f.Others == nil || f.Port != world.AnyPort {
+			return ""
+		}
+		return `"on port", `
+	},
+	resolve: resolveLinks,
+	act:     func(l *life, links []link) action { return &cut{life: l, gaps: at(l.line.Fault.Port, links)} },
+	useful:  twoBrokers,
+	draw:    (*drawer).cut,
+	opener: func(p history.Partition) Fault {
+		return Fault{Kind: world.CanPartition, Targets: []Target{{Role: Leader, Partition: p}}, Others: []Target{{Role: Rest}}}
+	},
+	bites: func(l Line, replica bool) bool { return replica && l.For >= telling && l.Fault.Shape == Split },
+}
+
+// readCut reads sides with or without a port, a ring or a bridge.
+func readCut(w *words, f *Fault) (err error) {
+	switch {
+	case w.take("ring"):
+		f.Shape = Ring
+		return nil
+	case w.take("bridge"):
+		f.Shape = Bridge
+		t, err := w.target(one)
+		f.Targets = []Target{t}
+		return err
+	}
+	if err = w.sides(f, true); err != nil || !w.take("on") {
+		return err
+	}
+	if err = w.want("port"); err != nil {
+		return err
+	}
+	f.Port = world.Port(w.peek())
+	if f.Port != world.ControllerPort && f.Port != world.BrokerPort {
+		return w.expected(fmt.Sprintf("%q or %q", world.ControllerPort, world.BrokerPort))
+	}
+	w.next++
+	return nil
+}
+
+func writeCut(f Fault) string {
+	switch f.Shape {
+	case Ring:
+		return "ring"
+	case Bridge:
+		return "bridge " + list(f.Targets, Target.String)
+	}
+	return f.sides() + onPort(f.Port)
+}
+
 // cut is a network partition: a set of links that nothing passes, whole or at one port. Faults may cut the same; it opens when the last
 // one heals.
 type cut struct {
@@ -118,3 +176,32 @@ func (c *cut) undo() error {
 func (c *cut) verify() (string, error) { return c.reopened(c.gaps) }
 
 func (c *cut) release() {}
+
+// cut draws a partition; a target on its own is the most common.
+func (d *drawer) cut(p history.Partition) Fault {
+	one, rest := []Target{d.target(p)}, []Target{{Role: Rest}}
+	f := Fault{Kind: world.CanPartition, Targets: one, Others: rest}
+	many := len(d.Brokers) > 2
+	switch x := d.rnd.Float64(); {
+	case x < 0.55:
+	case x < 0.65:
+		f.Shape = OneWay
+	case x < 0.75:
+		f.Shape, f.Targets, f.Others = OneWay, rest, one
+	case x < 0.83:
+		f.Targets, f.Others = []Target{{Role: Leader, Partition: p}}, []Target{{Role: Follower, Partition: p}}
+	case x < 0.9 && many:
+		return Fault{Kind: world.CanPartition, Shape: Bridge, Targets: one}
+	case x < 0.94 && many:
+		return Fault{Kind: world.CanPartition, Shape: Ring}
+	case many:
+		f.Targets, f.Others = d.halves()
+	}
+	switch x := d.rnd.Float64(); {
+	case x < 0.15:
+		f.Port = world.ControllerPort
+	case x < 0.3:
+		f.Port = world.BrokerPort
+	}
+	return f
+}

@@ -69,11 +69,9 @@ func Generate(rnd *rand.Rand, s Space) Plan {
 // useful lists the abilities that make sense here, in a fixed order: links need two ends, elections two replicas, and below two
 // in-sync replicas no budget allows to lose data.
 func (s Space) useful() []world.Ability {
-	can := slices.DeleteFunc(slices.Clone(s.Can), func(k world.Ability) bool {
-		return len(s.Brokers) == 0 ||
-			(k == world.CanPartition || k == world.CanLoss) && len(s.Brokers) < 2 ||
-			k == world.CanElect && s.Factor < 2 ||
-			loses(k) && s.MinISR < 2
+	can := slices.DeleteFunc(slices.Clone(s.Can), func(a world.Ability) bool {
+		k := kindOf(a)
+		return k == nil || len(s.Brokers) == 0 || k.useful != nil && !k.useful(s) || k.loses && s.MinISR < 2
 	})
 	slices.Sort(can)
 	return can
@@ -189,7 +187,7 @@ func (d *drawer) on(t Trigger, at time.Duration, f Fault, length time.Duration) 
 		return at
 	}
 	l := Line{Trigger: t, Fault: f, For: length}
-	if f.Kind == world.CanElect {
+	if instant(f.Kind) {
 		l.For, length = 0, 0
 	}
 	d.lines = append(d.lines, drawn{l, at})
@@ -218,46 +216,15 @@ func (d *drawer) roomFor(kind world.Ability, at time.Duration) time.Duration {
 
 // bites reports whether a line surely changes a leader, an ISR or an outcome in a healthy cluster.
 func (d *drawer) bites(l drawn) bool {
-	f := l.Fault
-	if l.Trigger.Kind != AtTime {
-		return false
-	}
-	replica := slices.ContainsFunc(f.Targets, func(t Target) bool {
-		switch t.Role {
-		case Leader, Follower, ISR:
-			return true
-		case OSR:
-			return false
-		}
-		return d.Factor >= len(d.Brokers)
-	})
-	switch f.Kind {
-	case world.CanElect:
-		return f.Targets[0].Role == Follower && f.Targets[0].Partition == f.Partition
-	case world.CanKill, world.CanWipe, world.CanPowerFail, world.CanStop:
-		return replica
-	case world.CanPause, world.CanFreeze:
-		return replica && l.For >= telling
-	case world.CanPartition:
-		return replica && l.For >= telling && f.Shape == Split
-	case world.CanLoss:
-		return replica && l.For >= 2*telling && f.Shape == Split && f.Share >= shareTelling
-	default:
-		return f.Targets[0].Role == Controller && l.For >= telling && f.Rate >= rateFast
-	}
+	k := kindOf(l.Fault.Kind)
+	return l.Trigger.Kind == AtTime && k.bites != nil && k.bites(l.Line, d.hasReplica(l.Fault.Targets))
 }
 
 // bite puts a line that surely bites in the place of whatever comes first.
 func (d *drawer) bite() {
 	kind := d.kind()
 	p := d.part()
-	f := strikeLeader(kind, p)
-	switch kind {
-	case world.CanElect:
-		f.Partition, f.Targets = p, []Target{{Role: Follower, Partition: p}}
-	case world.CanClock:
-		f.Targets, f.Rate = []Target{{Role: Controller}}, rateMax
-	}
+	f := kindOf(kind).opener(p)
 	d.whole, d.synced = 0, 0 // it comes before all others
 	over := d.add(d.begin, f, d.span(telling, d.longest))
 	opener := d.lines[len(d.lines)-1]

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"tidemark/history"
-	"tidemark/world"
 )
 
 // action is one fault on brokers that are known by now. Its methods are called in this order, apply at most once; undo and
@@ -133,25 +132,14 @@ func (f *life) begin(a action, s history.ClusterState) (why string) {
 func (f *life) prepare() (v view, a action, err error) {
 	v = f.observe()
 	sc := &scene{brokers: f.brokers, state: v.known, held: v.held, rnd: f.rnd}
+	k := kindOf(f.line.Fault.Kind)
 	var links []link
-	if f.line.Fault.Kind == world.CanPartition || f.line.Fault.Kind == world.CanLoss {
-		f.event.Targets, links, err = sc.cut(f.line.Fault)
+	if k.resolve != nil {
+		f.event.Targets, links, err = k.resolve(sc, f.line.Fault)
 	} else {
-		f.event.Targets, err = sc.targets(f.line.Fault)
+		f.event.Targets, err = sc.all(f.line.Fault.Targets)
 	}
-	switch f.line.Fault.Kind {
-	case world.CanPartition:
-		a = &cut{life: f, gaps: at(f.line.Fault.Port, links)}
-	case world.CanLoss:
-		a = &loss{life: f, links: links}
-	case world.CanElect:
-		a = &election{life: f}
-	case world.CanClock:
-		a = &drift{life: f}
-	default:
-		a = &outage{life: f}
-	}
-	return v, a, err
+	return v, k.act(f, links), err
 }
 
 // act applies the fault, looks whether it is in force, and lets it last.
@@ -166,7 +154,7 @@ func (f *life) act() error {
 		f.end = min(f.end, f.Env.Now()+f.line.For)
 	}
 	bound := f.Bound
-	if f.line.Fault.Kind != world.CanElect {
+	if !instant(f.line.Fault.Kind) {
 		bound = min(bound, f.end-f.Env.Now())
 	}
 	err = f.poll(bound, func() (err error) {
@@ -182,7 +170,7 @@ func (f *life) act() error {
 		f.record(history.FaultObserved, detail)
 	}
 	f.Record.State(f.observe().raw)
-	if f.line.Fault.Kind == world.CanElect {
+	if instant(f.line.Fault.Kind) {
 		return err
 	}
 	if err == nil && f.unseen == "" {
@@ -201,7 +189,7 @@ const overrunMin = time.Second
 // undoing is what is to be said of a fault that was just undone.
 func (f *life) undoing() string {
 	late := f.Env.Now() - f.end
-	if f.end == 0 || f.line.Fault.Kind == world.CanElect || late < overrunMin {
+	if f.end == 0 || instant(f.line.Fault.Kind) || late < overrunMin {
 		return f.unseen
 	}
 	said := fmt.Sprintf("%v later than its line says", late.Round(time.Millisecond))

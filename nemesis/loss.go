@@ -3,11 +3,70 @@ package nemesis
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
+	"time"
 
 	"tidemark/history"
 	"tidemark/world"
 )
+
+// The least and the greatest share of packets that a plan may lose.
+const (
+	shareMin = 0.01
+	shareMax = 0.99
+)
+
+// The shares of packets that generated losses take. From shareTelling on, retransmissions that double add up to a replica lag or a session
+// within seconds.
+const (
+	shareLow     = 0.05
+	shareTelling = 0.4
+	shareHigh    = 0.6
+)
+
+// A loss drops a share of the packets on links between brokers.
+var lossKind = kind{
+	ability: world.CanLoss,
+	read:    readLoss,
+	write:   func(f Fault) string { return f.sides() + " at " + decimal(f.Share) },
+	check:   checkSides,
+	resolve: resolveLinks,
+	act:     func(l *life, links []link) action { return &loss{life: l, links: links} },
+	useful:  twoBrokers,
+	draw:    (*drawer).loss,
+	length:  func(d *drawer) time.Duration { return d.span(min(telling, d.longest), d.longest) },
+	opener: func(p history.Partition) Fault {
+		f := cutKind.opener(p)
+		f.Kind, f.Share = world.CanLoss, shareHigh
+		return f
+	},
+	bites: func(l Line, replica bool) bool {
+		return replica && l.For >= 2*telling && l.Fault.Shape == Split && l.Fault.Share >= shareTelling
+	},
+}
+
+// readLoss reads two sides and a share.
+func readLoss(w *words, f *Fault) (err error) {
+	if err = w.sides(f, false); err != nil {
+		return err
+	}
+	if err = w.want("at"); err != nil {
+		return err
+	}
+	f.Share, err = w.share()
+	return err
+}
+
+func (w *words) share() (float64, error) {
+	s, err := strconv.ParseFloat(w.peek(), 64)
+	if err != nil || !(s >= shareMin && s <= shareMax) {
+		return 0, w.expected(fmt.Sprintf("a share of the packets from %v to %v", shareMin, shareMax))
+	}
+	w.next++
+	return s, nil
+}
 
 // loss is a network that loses packets, on a set of links. A link loses for one fault at a time: two shares on it would be a third one.
 type loss struct {
@@ -95,4 +154,25 @@ func (l *loss) release() {
 			}
 		}
 	})
+}
+
+// loss draws packet loss, most of the time around one target in both directions.
+func (d *drawer) loss(p history.Partition) Fault {
+	one, rest := []Target{d.target(p)}, []Target{{Role: Rest}}
+	f := Fault{Kind: world.CanLoss, Targets: one, Others: rest}
+	switch x := d.rnd.Float64(); {
+	case x < 0.6:
+	case x < 0.7:
+		f.Shape = OneWay
+	case x < 0.8:
+		f.Shape, f.Targets, f.Others = OneWay, rest, one
+	case len(d.Brokers) > 1:
+		f.Targets, f.Others = d.halves()
+	}
+	low := shareLow
+	if d.chance(0.6) {
+		low = shareTelling
+	}
+	f.Share = math.Round(100*d.log(low, shareHigh)) / 100
+	return f
 }

@@ -2,7 +2,6 @@ package nemesis
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -18,15 +17,10 @@ const (
 	durationMax = 30 * 24 * time.Hour
 	countMax    = 1_000_000_000
 	topicMax    = 249 // as Kafka's
-	rateMin     = 0.1
-	rateMax     = 10.0
-	shareMin    = 0.01
-	shareMax    = 0.99
 )
 
 const (
 	expectTrigger = "at T, after N acks, after N elections, when isr(P) = N or when leader(P) = N"
-	expectKind    = "partition, loss, kill, wipe, powerfail, stop, pause, freeze, elect or clock"
 	expectTopic   = "topic/index, such as orders/0"
 )
 
@@ -68,16 +62,20 @@ func (w *words) parseLine() (Line, error) {
 	if err != nil {
 		return Line{}, err
 	}
-	fault, err := w.fault()
-	if err != nil {
+	k := kindOf(world.Ability(w.peek()))
+	if k == nil {
+		return Line{}, w.expected(expectKind())
+	}
+	w.next++
+	l := Line{Trigger: trigger, Fault: Fault{Kind: k.ability}}
+	if err := k.read(w, &l.Fault); err != nil {
 		return Line{}, err
 	}
-	l := Line{Trigger: trigger, Fault: fault}
 	end := "the end of the line"
-	if fault.Kind != world.CanElect {
+	if !k.instant {
 		end = `"for" or the end of the line`
-		if fault.Kind == world.CanPartition && fault.Others != nil && fault.Port == world.AnyPort {
-			end = `"on port", "for" or the end of the line`
+		if k.also != nil {
+			end = k.also(l.Fault) + end
 		}
 		if w.take("for") {
 			end = "the end of the line"
@@ -142,81 +140,6 @@ func (w *words) condition() (t Trigger, err error) {
 	}
 	t.Broker, err = w.broker(`a broker's number or "none"`)
 	return t, err
-}
-
-func (w *words) fault() (f Fault, err error) {
-	f.Kind = world.Ability(w.peek())
-	switch f.Kind {
-	case world.CanPartition:
-		w.next++
-		return w.cut()
-	case world.CanLoss:
-		w.next++
-		return w.loss()
-	case world.CanKill, world.CanWipe, world.CanPowerFail, world.CanStop, world.CanPause, world.CanFreeze:
-		w.next++
-		f.Targets, err = w.targets(many)
-	case world.CanElect:
-		w.next++
-		f.Targets = make([]Target, 1)
-		if f.Targets[0], err = w.target(one); err != nil {
-			return f, err
-		}
-		if err = w.want("on"); err != nil {
-			return f, err
-		}
-		f.Partition, err = w.partition()
-	case world.CanClock:
-		w.next++
-		if f.Targets, err = w.targets(many); err != nil {
-			return f, err
-		}
-		if err = w.want("at"); err != nil {
-			return f, err
-		}
-		f.Rate, err = w.rate()
-	default:
-		return f, w.expected(expectKind)
-	}
-	return f, err
-}
-
-func (w *words) cut() (f Fault, err error) {
-	f.Kind = world.CanPartition
-	switch {
-	case w.take("ring"):
-		f.Shape = Ring
-		return f, nil
-	case w.take("bridge"):
-		f.Shape = Bridge
-		t, err := w.target(one)
-		f.Targets = []Target{t}
-		return f, err
-	}
-	if err = w.sides(&f, true); err != nil || !w.take("on") {
-		return f, err
-	}
-	if err = w.want("port"); err != nil {
-		return f, err
-	}
-	f.Port = world.Port(w.peek())
-	if f.Port != world.ControllerPort && f.Port != world.BrokerPort {
-		return f, w.expected(fmt.Sprintf("%q or %q", world.ControllerPort, world.BrokerPort))
-	}
-	w.next++
-	return f, nil
-}
-
-func (w *words) loss() (f Fault, err error) {
-	f.Kind = world.CanLoss
-	if err = w.sides(&f, false); err != nil {
-		return f, err
-	}
-	if err = w.want("at"); err != nil {
-		return f, err
-	}
-	f.Share, err = w.share()
-	return f, err
 }
 
 // sides reads X | Y or X -> Y; shapes says that something else could have stood there.
@@ -350,24 +273,6 @@ func (w *words) count(least int64) (int64, error) {
 	}
 	w.next++
 	return n, nil
-}
-
-func (w *words) rate() (float64, error) {
-	r, err := strconv.ParseFloat(w.peek(), 64)
-	if err != nil || math.IsNaN(r) || r < rateMin || r > rateMax || r == 1 {
-		return 0, w.expected(fmt.Sprintf("a clock rate from %v to %v other than 1", rateMin, rateMax))
-	}
-	w.next++
-	return r, nil
-}
-
-func (w *words) share() (float64, error) {
-	s, err := strconv.ParseFloat(w.peek(), 64)
-	if err != nil || !(s >= shareMin && s <= shareMax) {
-		return 0, w.expected(fmt.Sprintf("a share of the packets from %v to %v", shareMin, shareMax))
-	}
-	w.next++
-	return s, nil
 }
 
 func (w *words) partition() (history.Partition, error) {

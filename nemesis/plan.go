@@ -17,7 +17,7 @@ type Plan struct{ Lines []Line }
 type Line struct {
 	Trigger Trigger
 	Fault   Fault
-	For     time.Duration // 0: until the plan's end; always 0 for elect, which has nothing to undo
+	For     time.Duration // 0: until the plan's end; always 0 where nothing is to be undone
 }
 
 // TriggerKind says what a line waits for.
@@ -165,28 +165,11 @@ func (t Trigger) count(what string) string {
 
 // String is the fault as plans write it, without trigger and length.
 func (f Fault) String() string {
-	switch f.Kind {
-	case world.CanPartition:
-		switch f.Shape {
-		case Ring:
-			return "partition ring"
-		case Bridge:
-			return "partition bridge " + list(f.Targets, Target.String)
-		}
-		s := "partition " + f.sides()
-		if f.Port != world.AnyPort {
-			s += " on port " + string(f.Port)
-		}
-		return s
-	case world.CanLoss:
-		return "loss " + f.sides() + " at " + decimal(f.Share)
-	case world.CanElect:
-		return "elect " + list(f.Targets, Target.String) + " on " + f.Partition.String()
-	case world.CanClock:
-		return "clock " + list(f.Targets, Target.String) + " at " + decimal(f.Rate)
-	default:
-		return string(f.Kind) + " " + list(f.Targets, Target.String)
+	s := string(f.Kind)
+	if k := kindOf(f.Kind); k != nil {
+		s += " " + k.write(f)
 	}
+	return s
 }
 
 // sides is the two sides of a partition or a loss.

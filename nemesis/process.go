@@ -10,6 +10,32 @@ import (
 	"tidemark/world"
 )
 
+// The kinds that take brokers' processes away.
+var (
+	killKind      = outageOf(kind{ability: world.CanKill, crashes: true})
+	wipeKind      = outageOf(kind{ability: world.CanWipe, crashes: true, loses: true})
+	powerFailKind = outageOf(kind{ability: world.CanPowerFail, crashes: true, loses: true})
+	stopKind      = outageOf(kind{ability: world.CanStop})
+	pauseKind     = outageOf(kind{ability: world.CanPause, bites: longEnough})
+	freezeKind    = outageOf(kind{ability: world.CanFreeze, bites: longEnough})
+)
+
+// longEnough is when a broker that stands still is missed.
+func longEnough(l Line, replica bool) bool { return replica && l.For >= telling }
+
+// outageOf fills in what the kinds of outages have in common.
+func outageOf(k kind) kind {
+	a, loses := k.ability, k.loses
+	k.read, k.write = readTargets, writeTargets
+	k.act = func(l *life, _ []link) action { return &outage{life: l} }
+	k.draw = func(d *drawer, p history.Partition) Fault { return d.outage(a, p, loses) }
+	k.opener = leaderAlone(a)
+	if k.bites == nil {
+		k.bites = func(_ Line, replica bool) bool { return replica }
+	}
+	return k
+}
+
 // outage takes brokers' processes away: kill, wipe, power failure, controlled stop, pause, freeze.
 type outage struct {
 	*life
@@ -185,4 +211,17 @@ func (o *outage) release() {
 			o.unclean.Started(s, b, now)
 		}
 	})
+}
+
+// outage draws whom an outage strikes: one broker, or a few together if nothing is lost.
+func (d *drawer) outage(a world.Ability, p history.Partition, loses bool) Fault {
+	f := Fault{Kind: a, Targets: []Target{d.target(p)}}
+	switch x := d.rnd.Float64(); {
+	case loses:
+	case x < 0.05:
+		f.Targets[0] = Target{Role: ISR, Partition: p}
+	case x < 0.1:
+		f.Targets = []Target{{Role: Leader, Partition: p}, {Role: Controller}}
+	}
+	return f
 }

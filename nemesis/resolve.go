@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"tidemark/history"
-	"tidemark/world"
 )
 
 // scene is what roles are resolved against, at the moment that a line strikes.
@@ -95,29 +94,6 @@ func (s *scene) draw(from []history.BrokerID, what string) ([]history.BrokerID, 
 	}
 	i := s.rnd.IntN(len(from))
 	return from[i : i+1 : i+1], nil
-}
-
-// elect resolves the target of a clean election; a follower is drawn from the ISR, as no other can be elected cleanly.
-func (s *scene) elect(f Fault) ([]history.BrokerID, error) {
-	p, err := s.partition(f.Partition)
-	if err != nil {
-		return nil, err
-	}
-	t := f.Targets[0]
-	bs, err := s.target(t)
-	if t.Role == Follower && t.Partition == f.Partition && p.Leader != history.NoBroker {
-		in := s.replicas(p, func(b history.BrokerID) bool { return b != p.Leader && slices.Contains(p.ISR, b) })
-		bs, err = s.draw(in, "a follower in the ISR")
-	}
-	switch {
-	case err != nil:
-		return nil, err
-	case p.Leader == bs[0]:
-		return bs, fmt.Errorf("broker %d leads %v already", bs[0], p.Partition)
-	case !slices.Contains(p.ISR, bs[0]):
-		return bs, fmt.Errorf("broker %d is not in the ISR %s of %v", bs[0], brokers(p.ISR), p.Partition)
-	}
-	return bs, nil
 }
 
 // link is one direction between two brokers.
@@ -219,12 +195,4 @@ func sorted(links []link) []link {
 		return int(a.to) - int(b.to)
 	})
 	return links
-}
-
-// targets resolves the targets of any fault that is not about links.
-func (s *scene) targets(f Fault) ([]history.BrokerID, error) {
-	if f.Kind == world.CanElect {
-		return s.elect(f)
-	}
-	return s.all(f.Targets)
 }

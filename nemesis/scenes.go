@@ -1,27 +1,11 @@
 package nemesis
 
 import (
-	"math"
 	"slices"
 	"time"
 
 	"tidemark/history"
 	"tidemark/world"
-)
-
-// rateSlow is a clock so slow that a broker's heartbeats (every 500 ms) come less often than its session (3 s) lasts.
-const rateSlow = 0.15
-
-// rateFast is a clock so fast that, on the controller, brokers' sessions end between two of their heartbeats. A slow one may be the
-// controller's own and then measures its own heartbeats, so it is a fast controller that surely bites.
-const rateFast = 8.0
-
-// The shares of packets that generated losses take. From shareTelling on, retransmissions that double add up to a replica lag or a session
-// within seconds.
-const (
-	shareLow     = 0.05
-	shareTelling = 0.4
-	shareHigh    = 0.6
 )
 
 // restart is about how long a broker takes to come back after a fault's end, rejoin until its replicas are back in the ISR too.
@@ -30,20 +14,44 @@ const (
 	rejoin  = 3500 * time.Millisecond
 )
 
+// sketch is one way to put faults together.
+type sketch struct {
+	weight float64         // how often it is drawn, against the others that are possible
+	needs  []world.Ability // one of these at least; none: it is always possible
+	draw   func(d *drawer, t time.Duration) (over time.Duration)
+}
+
+// scenes lists all of them.
+var scenes = []sketch{
+	{weight: 40, draw: (*drawer).single},
+	{weight: 38, draw: (*drawer).pair},
+	{weight: 9, draw: (*drawer).squeeze},
+	{weight: 7, draw: (*drawer).roll},
+	{weight: 6, draw: (*drawer).flap},
+}
+
+func (s sketch) possible(d *drawer) bool {
+	return len(s.needs) == 0 || slices.ContainsFunc(s.needs, func(a world.Ability) bool { return slices.Contains(d.kinds, a) })
+}
+
 // scene draws the faults that belong together from time t on, and returns when they are over.
 func (d *drawer) scene(t time.Duration) (over time.Duration) {
-	switch x := d.rnd.Float64(); {
-	case x < 0.4:
-		return d.single(t)
-	case x < 0.78:
-		return d.pair(t)
-	case x < 0.87:
-		return d.squeeze(t)
-	case x < 0.94:
-		return d.roll(t)
-	default:
-		return d.flap(t)
+	var total float64
+	for _, s := range scenes {
+		if s.possible(d) {
+			total += s.weight
+		}
 	}
+	x := d.rnd.Float64() * total
+	for _, s := range scenes {
+		if !s.possible(d) {
+			continue
+		}
+		if x -= s.weight; x < 0 {
+			return s.draw(d, t)
+		}
+	}
+	return d.single(t)
 }
 
 // single is one fault alone.
@@ -122,10 +130,10 @@ func (d *drawer) roll(t time.Duration) time.Duration {
 	return over
 }
 
-// flap repeats a short fault; a clock that is wrong, or a network that loses packets, for a moment only would be none.
+// flap repeats a short fault; a kind that has lengths of its own (a clock, a loss of packets) would for a moment only be none.
 func (d *drawer) flap(t time.Duration) time.Duration {
 	f := d.fault(d.kind(world.CanPartition, world.CanPause, world.CanElect), d.part())
-	if f.Kind == world.CanClock || f.Kind == world.CanLoss {
+	if kindOf(f.Kind).length != nil {
 		return d.single(t)
 	}
 	length, gap := d.span(50*time.Millisecond, time.Second), d.span(50*time.Millisecond, time.Second)
@@ -138,15 +146,16 @@ func (d *drawer) flap(t time.Duration) time.Duration {
 	return t
 }
 
-// length draws how long a fault of a kind lasts: short enough to pass unnoticed, or long enough to tell.
+// length draws how long a fault of a kind lasts.
 func (d *drawer) length(kind world.Ability) time.Duration {
-	short := 0.2
-	switch kind {
-	case world.CanClock:
-		short = 0.1
-	case world.CanLoss:
-		return d.span(min(telling, d.longest), d.longest)
+	if k := kindOf(kind); k.length != nil {
+		return k.length(d)
 	}
+	return d.lasting(0.2)
+}
+
+// lasting draws a length: with a chance short enough to pass unnoticed, else long enough to tell.
+func (d *drawer) lasting(short float64) time.Duration {
 	if d.chance(short) {
 		return d.span(min(100*time.Millisecond, d.longest), min(1500*time.Millisecond, d.longest))
 	}
@@ -169,34 +178,7 @@ func (d *drawer) event(t time.Duration, p history.Partition) Trigger {
 
 // fault draws a fault of a kind, around a partition.
 func (d *drawer) fault(kind world.Ability, p history.Partition) Fault {
-	f := Fault{Kind: kind}
-	switch kind {
-	case world.CanPartition:
-		return d.cut(p)
-	case world.CanLoss:
-		return d.loss(p)
-	case world.CanElect:
-		f.Partition = p
-		f.Targets = []Target{{Role: Follower, Partition: p}}
-		if d.chance(0.1) {
-			f.Targets[0] = Target{Role: Number, Broker: d.anyBroker()}
-		}
-	case world.CanClock:
-		f.Targets, f.Rate = []Target{d.target(p)}, d.rate()
-		if f.Rate >= rateFast && d.chance(0.5) {
-			f.Targets[0] = Target{Role: Controller}
-		}
-	default:
-		f.Targets = []Target{d.target(p)}
-		switch x := d.rnd.Float64(); {
-		case loses(kind):
-		case x < 0.05:
-			f.Targets[0] = Target{Role: ISR, Partition: p}
-		case x < 0.1:
-			f.Targets = []Target{{Role: Leader, Partition: p}, {Role: Controller}}
-		}
-	}
-	return f
+	return kindOf(kind).draw(d, p)
 }
 
 // target draws one broker, by role more often than by number.
@@ -216,73 +198,6 @@ func (d *drawer) target(p history.Partition) Target {
 }
 
 func (d *drawer) anyBroker() history.BrokerID { return d.Brokers[d.rnd.IntN(len(d.Brokers))] }
-
-// rate draws a clock rate: a few per cent off, as bad clocks are, or so far off that sessions end.
-func (d *drawer) rate() float64 {
-	digits := func(r float64) float64 { return math.Round(r*1000) / 1000 }
-	switch x := d.rnd.Float64(); {
-	case x < 0.15:
-		return digits(1 + d.log(0.001, 0.3))
-	case x < 0.3:
-		return digits(1 - d.log(0.001, 0.3))
-	case x < 0.65:
-		return digits(d.log(rateMin, rateSlow))
-	case x < 0.75:
-		return digits(d.log(2, rateFast))
-	default:
-		return digits(d.log(rateFast, rateMax))
-	}
-}
-
-// cut draws a partition; a target on its own is the most common.
-func (d *drawer) cut(p history.Partition) Fault {
-	one, rest := []Target{d.target(p)}, []Target{{Role: Rest}}
-	f := Fault{Kind: world.CanPartition, Targets: one, Others: rest}
-	many := len(d.Brokers) > 2
-	switch x := d.rnd.Float64(); {
-	case x < 0.55:
-	case x < 0.65:
-		f.Shape = OneWay
-	case x < 0.75:
-		f.Shape, f.Targets, f.Others = OneWay, rest, one
-	case x < 0.83:
-		f.Targets, f.Others = []Target{{Role: Leader, Partition: p}}, []Target{{Role: Follower, Partition: p}}
-	case x < 0.9 && many:
-		return Fault{Kind: world.CanPartition, Shape: Bridge, Targets: one}
-	case x < 0.94 && many:
-		return Fault{Kind: world.CanPartition, Shape: Ring}
-	case many:
-		f.Targets, f.Others = d.halves()
-	}
-	switch x := d.rnd.Float64(); {
-	case x < 0.15:
-		f.Port = world.ControllerPort
-	case x < 0.3:
-		f.Port = world.BrokerPort
-	}
-	return f
-}
-
-// loss draws packet loss, most of the time around one target in both directions.
-func (d *drawer) loss(p history.Partition) Fault {
-	one, rest := []Target{d.target(p)}, []Target{{Role: Rest}}
-	f := Fault{Kind: world.CanLoss, Targets: one, Others: rest}
-	switch x := d.rnd.Float64(); {
-	case x < 0.6:
-	case x < 0.7:
-		f.Shape = OneWay
-	case x < 0.8:
-		f.Shape, f.Targets, f.Others = OneWay, rest, one
-	case len(d.Brokers) > 1:
-		f.Targets, f.Others = d.halves()
-	}
-	low := shareLow
-	if d.chance(0.6) {
-		low = shareTelling
-	}
-	f.Share = math.Round(100*d.log(low, shareHigh)) / 100
-	return f
-}
 
 // halves draws two sides by number.
 func (d *drawer) halves() (left, right []Target) {

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/history"
 	"tidemark/world"
 )
 
@@ -32,7 +31,7 @@ func (d *drawer) tour() time.Duration {
 	t := d.begin
 	for _, stop := range stops {
 		p := d.Partitions[d.rnd.IntN(len(d.Partitions))]
-		d.add(t+d.upTo(slot/12), strikeLeader(stop.kind, p), d.span(slot*stop.least/10, slot*stop.most/10))
+		d.add(t+d.upTo(slot/12), kindOf(stop.kind).opener(p), d.span(slot*stop.least/10, slot*stop.most/10))
 		t += slot
 	}
 	return t
@@ -42,18 +41,6 @@ func (d *drawer) tour() time.Duration {
 type stop struct {
 	kind        world.Ability
 	least, most time.Duration // in tenths of its slot
-}
-
-// strikeLeader is a fault that takes the leader of a partition from the others.
-func strikeLeader(kind world.Ability, p history.Partition) Fault {
-	f := Fault{Kind: kind, Targets: []Target{{Role: Leader, Partition: p}}}
-	switch kind {
-	case world.CanPartition:
-		f.Others = []Target{{Role: Rest}}
-	case world.CanLoss:
-		f.Others, f.Share = []Target{{Role: Rest}}, shareHigh
-	}
-	return f
 }
 
 // upTo draws a time evenly from 0 up to a bound.
