@@ -52,6 +52,9 @@ const (
 // ExitedByItself begins the Detail of a StepDown of a broker that nobody killed or stopped.
 const ExitedByItself = "exited by itself"
 
+// DiskFailed begins the Detail of a StepDown of a broker that stopped because the harness let its disk fail, as it must.
+const DiskFailed = "stopped by a failing disk"
+
 // UncleanElection stands in the Detail of a StepISR that elected, uncleanly, a leader from outside ISR and ELR.
 const UncleanElection = "unclean election"
 

@@ -22,6 +22,7 @@ type fakeCluster struct {
 	cuts  map[gap]bool
 	loss  map[link]float64
 	lost  map[link]float64
+	disks map[history.BrokerID]*fakeDisk
 	parts []*fakePartition
 
 	broken map[string]bool // calls that return an error, by name, such as "Kill"
@@ -61,7 +62,7 @@ const (
 )
 
 func newFakeCluster(env world.Env, brokers int, parts ...history.Partition) *fakeCluster {
-	c := &fakeCluster{env: env, node: make(map[history.BrokerID]*fakeNode), cuts: make(map[gap]bool), loss: make(map[link]float64), lost: make(map[link]float64), broken: make(map[string]bool), deaf: make(map[string]bool)}
+	c := &fakeCluster{env: env, node: make(map[history.BrokerID]*fakeNode), cuts: make(map[gap]bool), loss: make(map[link]float64), lost: make(map[link]float64), disks: make(map[history.BrokerID]*fakeDisk), broken: make(map[string]bool), deaf: make(map[string]bool)}
 	for i := range brokers {
 		b := history.BrokerID(i + 1)
 		c.ids = append(c.ids, b)

@@ -9,6 +9,7 @@ import (
 
 	"tidemark/broker/disk"
 	"tidemark/history"
+	"tidemark/world"
 )
 
 // drive is a broker's disk under its page cache: a disk.FS that survives the end of the process whole and a power failure only
@@ -22,7 +23,9 @@ type drive struct {
 	syncing *inode   // the sync under way, of a flush
 	dirs    []*inode // every directory, in a fixed order
 	syncErr error    // what the next sync of a file fails with
-	fails   int      // power failures so far
+	lost    []*inode // whose pages a failed sync left unwritten
+	faults  diskFaults
+	fails   int // power failures so far
 }
 
 // inode is a file or directory. A directory's names live in two versions: what the kernel shows, and what the platter holds;
@@ -347,6 +350,9 @@ func (h *handle) ReadAt(p []byte, off int64) (int, error) {
 	if h.closed {
 		return 0, fs.ErrClosed
 	}
+	if h.d.meets(world.FailRead, h.n) {
+		return 0, eio("read", h.n)
+	}
 	return h.n.readAt(p, off)
 }
 
@@ -355,7 +361,10 @@ func (h *handle) WriteAt(p []byte, off int64) (int, error) {
 	if h.closed {
 		return 0, fs.ErrClosed
 	}
-	n, err := h.n.writeAt(h.d, p, off)
+	n, err, failed := h.failWrite(p, off)
+	if !failed {
+		n, err = h.n.writeAt(h.d, p, off)
+	}
 	if h.d.w.note(noteWrite, h.d.id, h.n.id, uint64(off), p[:n]) {
 		h.d.w.tell(h.d.id, fmt.Sprintf("write %d bytes at %d of %s", n, off, h.n.path))
 	}
@@ -403,8 +412,12 @@ func (h *handle) Close() error {
 func (d *drive) endSync(n *inode) error {
 	err := d.syncErr
 	d.syncErr = nil
+	if d.meets(world.FailSync, n) {
+		err = eio("sync", n)
+	}
 	if err != nil {
 		n.failSync(d)
+		d.lost = append(d.lost, n)
 	} else {
 		n.endSync(d)
 	}

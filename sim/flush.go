@@ -74,6 +74,10 @@ func (q *flushQueue) begin() {
 			latency = h.rnd.between(syncMax, syncSlowMax)
 		}
 	}
+	if times := h.drive.faults.times; times > 0 {
+		latency = time.Duration(float64(latency) * times)
+		h.drive.faults.seen.Slowed++
+	}
 	if s.Op == disk.SyncFile {
 		h.drive.beginSync(s.Path)
 	}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -243,7 +244,11 @@ func (h *host) next() bool {
 func (h *host) carry(out *broker.Output) {
 	h.record(out)
 	if out.Fatal != nil {
-		h.end(endByKill, history.ExitedByItself+": "+out.Fatal.Error())
+		how := history.ExitedByItself
+		if errors.As(out.Fatal, new(injected)) {
+			how = history.DiskFailed
+		}
+		h.end(endByKill, how+": "+out.Fatal.Error())
 		return
 	}
 	for _, to := range out.Resets {

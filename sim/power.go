@@ -41,7 +41,7 @@ func (l loss) String() string {
 func (d *drive) powerFail() loss {
 	rnd := newStream(d.w.opt.Seed, "power failure of "+strconv.Itoa(int(d.id)), d.fails)
 	d.fails++
-	d.syncing = nil
+	d.syncing, d.lost = nil, nil
 	keep := rnd.unit()
 	switch rnd.below(8) {
 	case 0, 1:

@@ -66,6 +66,7 @@ func (h *host) end(how ending, detail string) {
 	h.w.queue.cancel(&h.boot)
 	h.w.queue.cancel(&h.timer)
 	h.flushes.abort()
+	h.drive.dropLost()
 	if h.w.note(noteProcess, h.id, uint64(h.incarnation), 1+uint64(how), nil) {
 		h.w.tell(h.id, detail)
 	}

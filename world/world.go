@@ -131,6 +131,8 @@ type Cluster interface {
 	Thaw(b history.BrokerID) error
 	// SetClock lets a broker's clock run at rate (1 is right, 1.01 is one per cent fast) from now on, without a jump.
 	SetClock(b history.BrokerID, rate float64) error
+	// Disks is the faults of disks.
+	Disks
 	// Elect makes a replica the partition's leader cleanly: reordered assignment, then ElectLeaders (Kafka's admin requests).
 	Elect(p history.Partition, b history.BrokerID, timeout time.Duration) error
 
