@@ -1,6 +1,15 @@
 package bug
 
 // The bugs of fetches.
-const ()
+const (
+	// FollowerReadsPastHW lets consumers read a follower to its log end.
+	FollowerReadsPastHW Name = "follower-reads-past-hw"
+)
 
-var fetch = []Entry{}
+var fetch = []Entry{
+	{
+		Name: FollowerReadsPastHW, Row: 59, Source: "KIP-392, KAFKA-725",
+		Mutation: "a follower serves consumers up to its log end, not its high watermark",
+		Shows:    []string{"read of uncommitted data", "read of a failed write"}, Visible: true, Needs: []string{"partition", "kill"},
+	},
+}

@@ -1,6 +1,74 @@
 package bug
 
 // The bugs of truncation and the high watermark.
-const ()
+const (
+	// TruncateToHW truncates as before KIP-101.
+	TruncateToHW Name = "truncate-to-hw"
+	// OffsetOnlyDivergence looks for divergence by offset alone.
+	OffsetOnlyDivergence Name = "offset-only-divergence"
+	// SingleEpochLookup tells a follower where an epoch ends, not of which epoch that is.
+	SingleEpochLookup Name = "single-epoch-lookup"
+	// UntrimmedEpochCache keeps an epoch in which nothing was written.
+	UntrimmedEpochCache Name = "untrimmed-epoch-cache"
+	// HWBeforeTruncation takes a diverging answer's high watermark.
+	HWBeforeTruncation Name = "hw-before-truncation"
+	// DivergingFetchCredited counts the log end of a follower whose log diverges.
+	DivergingFetchCredited Name = "diverging-fetch-credited"
+	// StaleFetchAnswer takes an answer from an epoch that is over.
+	StaleFetchAnswer Name = "stale-fetch-answer"
+	// HWCheckpointZeroed loses the high watermarks of partitions that are not online.
+	HWCheckpointZeroed Name = "hw-checkpoint-zeroed"
+	// PrematureLatest tells the end of the log before it is known.
+	PrematureLatest Name = "premature-latest"
+)
 
-var truncation = []Entry{}
+var truncation = []Entry{
+	{
+		Name: TruncateToHW, Row: 1, Source: "KIP-101",
+		Mutation: "a new follower truncates to its own high watermark instead of asking the leader where the epoch ends",
+		Shows:    []string{"lost acknowledged write", "two values at one offset"}, Visible: true, Needs: []string{"elect", "kill"},
+	},
+	{
+		Name: OffsetOnlyDivergence, Row: 2, Source: "KIP-101",
+		Mutation: "a leader takes a follower's log for a part of its own as long as it is no longer, whatever its epochs",
+		Shows:    []string{"two values at one offset", "lost acknowledged write", "replicas differ"}, Visible: true,
+		Needs: []string{"partition", "elect"},
+	},
+	{
+		Name: SingleEpochLookup, Row: 3, Source: "KIP-279, KAFKA-6361",
+		Mutation: "a leader answers for the epoch that a follower asked for, not for the largest one up to it",
+		Shows:    []string{"two values at one offset", "lost acknowledged write", "replicas differ"}, Visible: true,
+		Needs: []string{"partition", "elect"},
+	},
+	{
+		Name: UntrimmedEpochCache, Row: 5, Source: "KAFKA-10706",
+		Mutation: "a follower that has no record to cut does not trim its leader-epoch cache either",
+		Shows:    []string{"not settled", "two values at one offset", "replicas differ"}, Visible: true, Needs: []string{"elect"},
+	},
+	{
+		Name: HWBeforeTruncation, Row: 6, Source: "KAFKA-14704",
+		Mutation: "a follower raises its high watermark by a diverging answer before it truncates",
+		Shows:    []string{"read of uncommitted data"}, Visible: true, Needs: []string{"pause", "elect"},
+	},
+	{
+		Name: DivergingFetchCredited, Row: 7, Source: "KAFKA-13141",
+		Mutation: "a leader records a follower's log end although it answers that the log diverges",
+		Shows:    []string{"lost acknowledged write", "two values at one offset"}, Visible: true, Needs: []string{"partition", "kill"},
+	},
+	{
+		Name: StaleFetchAnswer, Row: 9, Source: "KAFKA-18723",
+		Mutation: "a follower acts on an answer that it asked for in another leader epoch",
+		Shows:    []string{"order against real time", "producer goes back", "lost acknowledged write", "two values at one offset"}, Visible: true,
+		Needs: []string{"hold", "elect"},
+	},
+	{
+		Name: HWCheckpointZeroed, Row: 12, Source: "KAFKA-769, KAFKA-1647",
+		Mutation: "the high watermark checkpoint is written without the partitions that are not online yet",
+		Shows:    []string{"high watermark goes back", "end offset goes back", "invariant broken"}, Needs: []string{"kill"},
+	},
+	{
+		Name: PrematureLatest, Row: 13, Source: "KIP-207, KAFKA-2334",
+		Mutation: "a new leader tells the end of the log before its high watermark has reached the start of its epoch",
+		Shows:    []string{"end offset goes back", "high watermark goes back"}, Visible: true, Needs: []string{"kill"},
+	},
+}

@@ -17,8 +17,11 @@ type unknownKey struct {
 	name string
 }
 
-// unknownMax bounds how many keys an error lists.
-const unknownMax = 30
+// What bounds the list of an error: so many keys, and bytes.
+const (
+	unknownMax = 30
+	listMax    = 1000
+)
 
 func (u *unknownKeys) add(line int, name string) {
 	if len(u.found) == unknownMax {
@@ -39,11 +42,17 @@ func (u *unknownKeys) err() error {
 	default:
 		var text strings.Builder
 		fmt.Fprintf(&text, "%d unknown configuration keys; remove them; --print lists the keys that are known:", n+u.more)
-		for _, k := range u.found {
-			fmt.Fprintf(&text, "\n  line %d: %q%s", k.line, short(k.name), nearest(k.name))
+		more := u.more
+		for i, k := range u.found {
+			line := fmt.Sprintf("\n  line %d: %q%s", k.line, short(k.name), nearest(k.name))
+			if text.Len()+len(line) > listMax {
+				more += n - i
+				break
+			}
+			text.WriteString(line)
 		}
-		if u.more > 0 {
-			fmt.Fprintf(&text, "\n  and %d more", u.more)
+		if more > 0 {
+			fmt.Fprintf(&text, "\n  and %d more", more)
 		}
 		return errors.New(text.String())
 	}

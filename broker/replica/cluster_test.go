@@ -85,12 +85,14 @@ func newCluster(t *testing.T, n, partitions int, cfg config.Config) *cluster {
 func (c *cluster) register(h *host) {
 	c.master.Index++
 	h.epoch = kafka.BrokerEpoch(c.master.Index)
-	c.master.Brokers[h.id] = metadata.Broker{ID: h.id, Epoch: h.epoch}
+	c.master.Brokers[h.id] = metadata.Broker{ID: h.id, Epoch: h.epoch, Rack: rackName(h.id)}
 }
+
+func rackName(b kafka.BrokerID) string { return fmt.Sprintf("r%d", b) }
 
 func (c *cluster) start(h *host) {
 	cfg := c.cfg
-	cfg.NodeID = h.id
+	cfg.NodeID, cfg.Rack = h.id, rackName(h.id)
 	m, err := Open(cfg, h.fs, c.now)
 	if err != nil {
 		c.t.Fatal(err)
@@ -259,6 +261,8 @@ func describe(r kmsg.Response) string {
 			for _, p := range t.Partitions {
 				if p.ErrorCode != 0 {
 					parts = append(parts, fmt.Sprintf("%s (log start %d, HW %d)", kafka.Code(p.ErrorCode), p.LogStartOffset, p.HighWatermark))
+				} else if p.PreferredReadReplica >= 0 {
+					parts = append(parts, fmt.Sprintf("go to broker %d (HW %d)", p.PreferredReadReplica, p.HighWatermark))
 				} else {
 					parts = append(parts, fmt.Sprintf("[%s] HW %d", values(p.RecordBatches), p.HighWatermark))
 				}

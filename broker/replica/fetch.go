@@ -6,6 +6,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"tidemark/broker/bug"
+	"tidemark/broker/config"
 	"tidemark/broker/kafka"
 )
 
@@ -14,6 +16,7 @@ type fetchOp struct {
 	version  int16
 	follower kafka.BrokerID // NoBroker for a consumer
 	epoch    kafka.BrokerEpoch
+	rack     string // of a consumer: client.rack
 	minBytes int
 	maxBytes int
 	topics   []fetchTopic
@@ -63,7 +66,7 @@ func (m *Manager) Fetch(now time.Duration, req *kmsg.FetchRequest, tok Token) {
 
 func (m *Manager) resolveFetch(req *kmsg.FetchRequest) fetchOp {
 	op := fetchOp{
-		version: req.Version, follower: kafka.BrokerID(req.ReplicaID), epoch: kafka.NoBrokerEpoch,
+		version: req.Version, follower: kafka.BrokerID(req.ReplicaID), epoch: kafka.NoBrokerEpoch, rack: req.Rack,
 		minBytes: int(req.MinBytes), maxBytes: min(int(req.MaxBytes), m.cfg.FetchMaxBytes),
 	}
 	if req.Version >= 15 {
@@ -116,8 +119,8 @@ func (m *Manager) admit(op *fetchOp, t *fetchTarget) admission {
 	}
 	if op.follower == kafka.NoBroker {
 		code := admitEpoch(t.epoch, p.epoch)
-		if code == kafka.None && p.role != leading {
-			code = kafka.NotLeaderOrFollower
+		if code == kafka.None {
+			code = admitConsumerFetch(p.role == leading, p.epoch != kafka.NoEpoch, op.version >= firstFollowerVersion)
 		}
 		if code == kafka.None && (t.offset < p.log.Start() || t.offset > p.log.End()) {
 			code = kafka.OffsetOutOfRange
@@ -169,11 +172,31 @@ func (m *Manager) nothingYet(op *fetchOp) bool {
 		if a := m.admit(op, t); a.code != kafka.None || a.diverging {
 			return false
 		}
-		if t.offset < consumerBound(follower, t.p.hw, t.p.log.End()) || follower && t.p.remote(op.follower).hwSent < t.p.hw {
+		if t.offset < m.readBound(op, t.p) || m.preferredReplica(op, t) != kafka.NoBroker || follower && t.p.remote(op.follower).hwSent < t.p.hw {
 			return false
 		}
 	}
 	return true
+}
+
+// lacksHW reports whether a waiting follower is to be told of a new high watermark at once: consumers may be reading there (KIP-392). Where
+// none are sent to followers it hears of it with the next records, or when its wait is over.
+func (m *Manager) lacksHW(op *fetchOp, p *Partition) bool {
+	if m.cfg.ReplicaSelector != config.RackAware || op.follower == kafka.NoBroker {
+		return false
+	}
+	r := p.remote(op.follower)
+	return r != nil && r.hwSent < p.hw
+}
+
+// readBound is the offset below which a fetch may read of a partition.
+func (m *Manager) readBound(op *fetchOp, p *Partition) kafka.Offset {
+	end := p.log.End()
+	bound := consumerBound(op.follower != kafka.NoBroker, p.hw, end)
+	if p.role != leading && m.cfg.Bug.Bites(bug.FollowerReadsPastHW, bound != end) {
+		return end
+	}
+	return bound
 }
 
 // give answers a fetch with what was read. What all fetches that are answered within one input hold is bounded as one fetch is,
@@ -235,8 +258,13 @@ func (m *Manager) readPartition(op *fetchOp, t *fetchTarget, out *kmsg.FetchResp
 			got.urgent = true
 		}
 	}
+	if to := m.preferredReplica(op, t); to != kafka.NoBroker {
+		out.PreferredReadReplica = int32(to)
+		got.urgent = true
+		return
+	}
 	left := min(op.maxBytes, m.cfg.FetchMaxBytes-m.given) - got.bytes
-	bound := consumerBound(follower, t.p.hw, t.p.log.End())
+	bound := m.readBound(op, t.p)
 	if t.offset >= bound || left <= 0 && got.bytes > 0 {
 		return
 	}
@@ -266,7 +294,7 @@ func (m *Manager) fetchSatisfied(d *delayedFetch, p *Partition) bool {
 		if a := m.admit(&d.op, t); a.code != kafka.None || a.diverging {
 			return true
 		}
-		if t.offset < consumerBound(d.op.follower != kafka.NoBroker, p.hw, p.log.End()) {
+		if t.offset < m.readBound(&d.op, p) || m.lacksHW(&d.op, p) {
 			return true
 		}
 	}

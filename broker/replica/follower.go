@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"tidemark/broker/bug"
 	"tidemark/broker/kafka"
 	"tidemark/broker/log"
 	"tidemark/broker/metadata"
@@ -66,6 +67,10 @@ func (m *Manager) follow(now time.Duration, a asked, r *kmsg.FetchResponseTopicP
 	case code != kafka.None:
 		p.retryAt = now + m.cfg.ReplicaFetchBackoff
 	case r.DivergingEpoch.Epoch >= 0:
+		if hw := followerHW(p.hw, kafka.Offset(r.HighWatermark), p.log.End()); m.cfg.Bug.Bites(bug.HWBeforeTruncation, hw != p.hw) {
+			m.setHW(p, hw, "")
+			m.wakeFetches(p)
+		}
 		m.truncateTo(now, p, kafka.Epoch(r.DivergingEpoch.Epoch), kafka.Offset(r.DivergingEpoch.EndOffset))
 	default:
 		m.appendFetched(now, a, r)
@@ -136,6 +141,7 @@ func (m *Manager) truncated(p *Partition, oldEnd kafka.Offset, why string) {
 		p.gate = m.checkpointRecovery(flushJob{gated: p})
 	}
 	m.maybeFlush(p)
+	m.wakeFetches(p) // a consumer may stand beyond the end
 }
 
 // appendFetched takes the leader's records and high watermark, in that order.
@@ -162,6 +168,7 @@ func (m *Manager) appendFetched(now time.Duration, a asked, r *kmsg.FetchRespons
 		}
 	}
 	m.setHW(p, followerHW(p.hw, kafka.Offset(r.HighWatermark), p.log.End()), "")
+	m.wakeFetches(p)
 }
 
 // appendFailed tells a batch that is at fault from a disk that is.

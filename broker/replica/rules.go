@@ -46,6 +46,15 @@ func admitEpoch(asked, own kafka.Epoch) kafka.Code {
 	}
 }
 
+// admitConsumerFetch says whether a replica may serve a consumer: the leader, or, to a consumer that knows of it, any that has heard
+// of its part in some epoch (KIP-392; Kafka's Partition.localLogWithEpochOrThrow). Its high watermark may lag, which makes reads stale, not wrong.
+func admitConsumerFetch(leads, assigned, followersToo bool) kafka.Code {
+	if leads || assigned && followersToo {
+		return kafka.None
+	}
+	return kafka.NotLeaderOrFollower
+}
+
 // admitReplicaFetch says whether a leader may serve a follower's fetch, and so count what the follower says of itself. The epoch
 // must be equal: a follower of an older epoch may still hold records that it is about to truncate (KAFKA-7395). The follower
 // must be assigned (KAFKA-1097), and not be an incarnation older than the registered one, whose log may be gone (KIP-903).

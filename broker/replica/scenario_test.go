@@ -22,10 +22,10 @@ import (
 
 // TestScenarios runs the stories in testdata. Brokers are 1, 2, 3; the topic is t. Commands:
 //
-//	cluster [brokers=3] [partitions=1] [min=2] [classic] [lag=10s] [lag-messages=n] [fetch-bytes=n] [bug=name]
-//	                                                                                             starts afresh; 1 leads
+//	cluster [brokers=3] [partitions=1] [min=2] [classic] [lag=10s] [lag-messages=n] [fetch-bytes=n] [racks] [bug=name]
+//	                            starts afresh; 1 leads; with racks broker n is in rack rn, and consumers are sent to their own
 //	produce B VALUE... [acks=all|1|0] [timeout=30s] [partition=n]                                one batch by a client
-//	consume B OFFSET [wait=0s] [epoch=n]                                                         a client's fetch
+//	consume B OFFSET [wait=0s] [epoch=n] [version=10] [rack=r2]     a client's fetch; from version 11 on followers serve too
 //	replicate [B...]            everything between these followers (default all) and their leaders moves until nothing does
 //	request F->L, response L->F one fetch, or one answer, is delivered; lose F->L: it is lost, and the follower knows
 //	elect B [isr=..] [to=..]    the controller makes B leader in the next epoch, and tells the brokers in to (default all that are up)
@@ -285,6 +285,9 @@ func (s *scenario) cluster(a args) error {
 	cfg.ReplicaLagTimeMax = a.span("lag", 10*time.Second)
 	cfg.ReplicaLagMaxMessages = int64(a.number("lag-messages", 0))
 	cfg.ReplicaFetchResponseMaxBytes = a.number("fetch-bytes", cfg.ReplicaFetchResponseMaxBytes)
+	if a.has("racks") {
+		cfg.ReplicaSelector = config.RackAware
+	}
 	cfg.Bug = bug.On(bug.Name(a.options["bug"]))
 	s.c = newCluster(s.t, a.number("brokers", 3), a.number("partitions", 1), cfg)
 	s.c.replicate(s.brokers(nil))
@@ -335,7 +338,7 @@ func (s *scenario) produce(a args) {
 func (s *scenario) consume(a args) {
 	c, h := s.c, s.first(a)
 	req := kmsg.NewPtrFetchRequest()
-	req.Version, req.ReplicaID = 12, -1
+	req.Version, req.ReplicaID, req.Rack = int16(a.number("version", 10)), -1, a.options["rack"]
 	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(a.span("wait", 0).Milliseconds()), int32(a.number("min-bytes", 1)), 1<<20
 	topic := kmsg.NewFetchRequestTopic()
 	topic.Topic = topicName
