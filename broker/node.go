@@ -256,11 +256,8 @@ func (n *Node) ActiveController() (kafka.BrokerID, int64) { return n.ctl.Active(
 // IsActiveController reports whether this node acts as the controller.
 func (n *Node) IsActiveController() bool { return n.ctl.IsActive() }
 
-// Quorum tells of this node's part in the controller quorum: the raft term, whether it leads in it, and a digest of the metadata log up
-// to each entry that it applied (controller.Controller.Applied).
-func (n *Node) Quorum() (term int64, leads bool, applied []uint64) {
-	return n.ctl.Term(), n.ctl.Leads(), n.ctl.Applied()
-}
+// Quorum tells of this node's part in the controller quorum.
+func (n *Node) Quorum() controller.QuorumState { return n.ctl.Quorum() }
 
 // BrokerEpoch is the epoch of this incarnation's registration, kafka.NoBrokerEpoch before it.
 func (n *Node) BrokerEpoch() kafka.BrokerEpoch { return n.life.epoch }

@@ -14,35 +14,58 @@ const (
 	// MetadataLogMatching states that two members of the quorum that applied an entry at an index applied the same entry, and all the same
 	// before it; so a committed entry is never lost or changed.
 	MetadataLogMatching = "MetadataLogMatching"
+	// MetadataLeaderCompleteness states that a member that leads in the highest term so far has every entry that any member applied.
+	MetadataLeaderCompleteness = "MetadataLeaderCompleteness"
+	// VoterDurability states that a voter that starts again still has what it told others before: its term and its vote in it, and every
+	// entry that it acknowledged (the KRaft specification's Durability, of one disk). It is what makes the other three hold: a quorum remembers by the disks of its members.
+	VoterDurability = "VoterDurability"
 )
 
 // QuorumView is a member of the controller quorum as an invariant sees it.
 type QuorumView struct {
 	Member  history.BrokerID
 	Term    int64
+	Last    int64 // entry of its metadata log
 	Leads   bool
-	Applied []uint64 // a digest of the metadata log up to and including each entry that the member applied, from the first
-	From    int      // so many of them were told before, in this incarnation
+	Began   bool          // first view of this incarnation: Told is what it found on its disk
+	Told    QuorumPromise // what it has on its disk and may have told others
+	Applied []uint64      // a digest of the metadata log up to and including each entry that the member applied, from the first
+	From    int           // so many of them were told before, in this incarnation
+}
+
+// QuorumPromise is what a voter may have told others: whom it voted for and in which term, and the last entry that it acknowledged.
+type QuorumPromise struct {
+	Term  int64
+	Vote  history.BrokerID // history.NoBroker before its first vote in the term
+	Acked int64
 }
 
 // quorum is what is known of the controller quorum.
 type quorum struct {
-	leaders map[int64]history.BrokerID // by term
-	applied []uint64                   // the ghost: the longest metadata log that any member applied
-	first   []history.BrokerID         // who applied each entry first
+	leaders  map[int64]history.BrokerID // by term
+	highest  int64                      // term in which anybody led
+	applied  []uint64                   // the ghost: the longest metadata log that any member applied
+	first    []history.BrokerID         // who applied each entry first
+	promises map[history.BrokerID]QuorumPromise
 }
 
 // Quorum tells a member's state after it changed.
 func (v *Invariants) Quorum(now time.Duration, q QuorumView) {
+	if v.quorum.leaders == nil {
+		v.quorum.leaders, v.quorum.promises = map[int64]history.BrokerID{}, map[history.BrokerID]QuorumPromise{}
+	}
 	w := v.at(history.Partition{})
+	v.remembers(now, w, q)
 	if q.Leads {
-		if v.quorum.leaders == nil {
-			v.quorum.leaders = map[int64]history.BrokerID{}
-		}
 		if other, ok := v.quorum.leaders[q.Term]; ok && other != q.Member {
 			v.breaks(ElectionSafety, now, w, history.UnknownOffset, "Brokers %d and %d both led the controller quorum in term %d", other, q.Member, q.Term)
 		}
 		v.quorum.leaders[q.Term] = q.Member
+		v.quorum.highest = max(v.quorum.highest, q.Term)
+		if n := len(v.quorum.applied); q.Term == v.quorum.highest && q.Last < int64(n) {
+			v.breaks(MetadataLeaderCompleteness, now, w, history.Offset(q.Last+1), "Broker %d leads the controller quorum in term %d, its metadata log ends at entry %d, and broker %d applied entry %d",
+				q.Member, q.Term, q.Last, v.quorum.first[n-1], n)
+		}
 	}
 	for i := q.From; i < len(q.Applied); i++ {
 		switch {
@@ -53,5 +76,20 @@ func (v *Invariants) Quorum(now time.Duration, q QuorumView) {
 			v.breaks(MetadataLogMatching, now, w, history.Offset(i+1), "Broker %d applied another metadata entry at index %d than broker %d had", q.Member, i+1, v.quorum.first[i])
 			return
 		}
+	}
+}
+
+// remembers checks that a voter that starts has what it told in an earlier incarnation, and takes in what it tells in this one.
+func (v *Invariants) remembers(now time.Duration, w *watched, q QuorumView) {
+	was, known := v.quorum.promises[q.Member]
+	v.quorum.promises[q.Member] = q.Told
+	switch has := q.Told; {
+	case !known || !q.Began:
+	case has.Term < was.Term:
+		v.breaks(VoterDurability, now, w, history.UnknownOffset, "Broker %d voted in term %d, and started again in term %d", q.Member, was.Term, has.Term)
+	case has.Term == was.Term && was.Vote != history.NoBroker && has.Vote != was.Vote:
+		v.breaks(VoterDurability, now, w, history.UnknownOffset, "Broker %d voted for broker %d in term %d, and started again without having voted so", q.Member, was.Vote, was.Term)
+	case has.Acked < was.Acked:
+		v.breaks(VoterDurability, now, w, history.Offset(has.Acked+1), "Broker %d acknowledged metadata up to entry %d, and started again with entries up to %d", q.Member, was.Acked, has.Acked)
 	}
 }

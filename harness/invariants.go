@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tidemark/broker"
+	"tidemark/broker/controller"
 	"tidemark/broker/kafka"
 	"tidemark/broker/log"
 	"tidemark/broker/replica"
@@ -26,9 +27,8 @@ type watcher struct {
 type watched struct {
 	id       history.BrokerID
 	node     *broker.Node // nil while it is down
-	term     int64
-	leads    bool
-	applied  int // entries of the metadata log
+	quorum   controller.QuorumState
+	begun    bool // quorum was told
 	replicas []*watchedReplica
 }
 
@@ -57,15 +57,12 @@ func (w *watcher) afterEvent(now time.Duration, id history.BrokerID) {
 	b, n := &w.brokers[i], w.node(id)
 	if n != b.node {
 		w.incarnationEnded(now, b)
-		b.node, b.term, b.leads, b.applied = n, 0, false, 0
+		b.node, b.quorum, b.begun = n, controller.QuorumState{}, false
 	}
 	if n == nil {
 		return
 	}
-	if term, leads, applied := n.Quorum(); term != b.term || leads != b.leads || len(applied) != b.applied {
-		w.inv.Quorum(now, checker.QuorumView{Member: id, Term: term, Leads: leads, Applied: applied, From: b.applied})
-		b.term, b.leads, b.applied = term, leads, len(applied)
-	}
+	b.lookAtQuorum(now, w.inv)
 	if img := n.Image(); img.Index > w.index {
 		w.index = img.Index
 		w.metadata(now, n)
@@ -78,6 +75,20 @@ func (w *watcher) afterEvent(now time.Duration, id history.BrokerID) {
 		w.look(now, n, b.replicas[at])
 		at++
 	})
+}
+
+// lookAtQuorum tells the broker's part in the controller quorum if it changed.
+func (b *watched) lookAtQuorum(now time.Duration, inv *checker.Invariants) {
+	q, was := b.node.Quorum(), &b.quorum
+	if b.begun && q.Term == was.Term && q.Leads == was.Leads && q.Told == was.Told && q.Last == was.Last && len(q.Applied) == len(was.Applied) {
+		return
+	}
+	inv.Quorum(now, checker.QuorumView{
+		Member: b.id, Term: q.Term, Last: q.Last, Leads: q.Leads, Began: !b.begun,
+		Told:    checker.QuorumPromise{Term: q.Told.Term, Vote: history.BrokerID(q.Told.Vote), Acked: q.Told.Acked},
+		Applied: q.Applied, From: len(was.Applied),
+	})
+	*was, b.begun = q, true
 }
 
 // incarnationEnded tells that a broker's replicas are down.

@@ -1,6 +1,36 @@
 package bug
 
 // The bugs of the controller.
-const ()
+const (
+	// VoteNotPersisted keeps whom a voter voted for in memory only.
+	VoteNotPersisted Name = "vote-not-persisted"
+	// QuorumAckUnflushed lets a voter acknowledge metadata that a power failure can still take.
+	QuorumAckUnflushed Name = "quorum-ack-unflushed"
+	// ZombieController lets a controller act without a majority.
+	ZombieController Name = "zombie-controller"
+	// ConcurrentExpiry fences brokers whose sessions end together as if each were the only one.
+	ConcurrentExpiry Name = "concurrent-expiry"
+)
 
-var quorum = []Entry{}
+var quorum = []Entry{
+	{
+		Name: VoteNotPersisted, Row: 36, Source: "KIP-595",
+		Mutation: "a voter keeps whom it voted for in memory only, so after a restart it votes in the same term again",
+		Shows:    []string{"invariant broken"}, Needs: []string{"kill"},
+	},
+	{
+		Name: QuorumAckUnflushed, Row: 38, Source: "KAFKA-10533, KAFKA-17332",
+		Mutation: "a voter acknowledges entries of the metadata log that it has not flushed",
+		Shows:    []string{"invariant broken"}, Needs: []string{"powerfail"},
+	},
+	{
+		Name: ZombieController, Row: 41, Source: "KAFKA-15489, KAFKA-6082",
+		Mutation: "a controller that no majority answers does not resign, and answers before what it decided is committed",
+		Shows:    []string{"lost acknowledged write"}, Visible: true, Needs: []string{"partition"},
+	},
+	{
+		Name: ConcurrentExpiry, Row: 42, Source: "KAFKA-13173",
+		Mutation: "a broker whose session ends is fenced on the committed metadata, not on what was decided since, so the next leader may be one that was just fenced",
+		Shows:    []string{"invariant broken"}, Needs: []string{"kill", "pause"},
+	},
+}

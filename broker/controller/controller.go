@@ -8,6 +8,7 @@
 package controller
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
@@ -18,6 +19,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 	pb "go.etcd.io/raft/v3/raftpb"
 
+	"tidemark/broker/bug"
 	"tidemark/broker/config"
 	"tidemark/broker/disk"
 	"tidemark/broker/kafka"
@@ -77,7 +79,7 @@ type Controller struct {
 	rebalanceAt time.Duration
 	surveyed    int64 // the index at which every registered broker was found to be a member
 
-	applied   []uint64 // see Applied
+	applied   []uint64 // see QuorumState
 	recovered uint64   // the commit index found on the disk: changes up to it were reported by an earlier incarnation
 	replies   []Reply
 	changed   []kafka.TopicPartition
@@ -221,11 +223,7 @@ func (c *Controller) Tick(now time.Duration) {
 		if b == kafka.NoBroker || now < at {
 			break
 		}
-		records := fence(c.view(), b)
-		if alone := c.fencedAlone(b); c.cfg.Bug.Bites(bug.ConcurrentExpiry, !bytes.Equal(metadata.Append(nil, alone), metadata.Append(nil, records))) {
-			records = alone
-		}
-		if !c.carryOut(records) {
+		if !c.carryOut(c.expire(b)) {
 			break
 		}
 	}
@@ -233,6 +231,18 @@ func (c *Controller) Tick(now time.Duration) {
 		c.rebalanceAt = now + c.cfg.LeaderImbalanceCheckInterval
 		c.carryOut(rebalance(c.view()))
 	}
+}
+
+// expire fences a broker whose session ran out, as the metadata will be once all that was decided before is committed.
+func (c *Controller) expire(b kafka.BrokerID) []metadata.Record {
+	v := c.view()
+	records := fence(v, b)
+	v.img = c.image
+	alone := fence(v, b)
+	if c.cfg.Bug.Bites(bug.ConcurrentExpiry, !bytes.Equal(metadata.Append(nil, alone), metadata.Append(nil, records))) {
+		return alone
+	}
+	return records
 }
 
 // Deadline is the earliest time at which Tick has something to do.
@@ -255,10 +265,6 @@ func (c *Controller) Ready() Output {
 	return out
 }
 
-// Applied is a digest of the metadata log up to and including each entry that this member has applied, from the first entry on: what two
-// members applied is the same where their digests are. Not to be changed.
-func (c *Controller) Applied() []uint64 { return c.applied }
-
 // digest is that of the log up to and including the next entry to be applied.
 func (c *Controller) digest(e *pb.Entry) uint64 {
 	var head [25]byte
@@ -275,8 +281,21 @@ func (c *Controller) digest(e *pb.Entry) uint64 {
 	return d.Sum64()
 }
 
-// Leads reports whether this member leads the quorum in its term, as it believes.
-func (c *Controller) Leads() bool { return c.q.leading() }
+// QuorumState is a member's part in the controller quorum.
+type QuorumState struct {
+	Term  int64
+	Last  int64 // entry of the metadata log
+	Leads bool  // in that term, as it believes
+	Told  Promise
+	// Applied is a digest of the metadata log up to and including each entry that the member has applied, from the first entry on: what
+	// two members applied is the same where their digests are. Not to be changed.
+	Applied []uint64
+}
+
+// Quorum tells of this member's part in the quorum.
+func (c *Controller) Quorum() QuorumState {
+	return QuorumState{Term: c.Term(), Last: int64(c.q.log.last()), Leads: c.q.leading(), Told: c.q.told, Applied: c.applied}
+}
 
 // apply takes a committed entry into the image.
 func (c *Controller) apply(e *pb.Entry) error {

@@ -86,7 +86,7 @@ func FuzzRaftLog(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d := newMemFS()
 		d.files[logPath] = &memFile{data: bytes.Clone(data)}
-		l, err := openLog(d, []uint64{1, 2, 3})
+		l, err := openLog(d, []uint64{1, 2, 3}, nil)
 		if err != nil {
 			return
 		}
@@ -96,7 +96,7 @@ func FuzzRaftLog(f *testing.F) {
 			}
 		}
 		cut := d.files[logPath].data
-		again, err := openLog(d, []uint64{1, 2, 3})
+		again, err := openLog(d, []uint64{1, 2, 3}, nil)
 		if err != nil || len(again.entries) != len(l.entries) || again.state.GetTerm() != l.state.GetTerm() || !bytes.Equal(cut, d.files[logPath].data) {
 			t.Fatalf("opened again: %v; %d entries, before %d", err, len(again.entries), len(l.entries))
 		}
@@ -179,7 +179,7 @@ func FuzzRaftLogFrames(f *testing.F) {
 	f.Add([]byte{'s', 1, 1, 9, 0}, []byte{'e', 1, 1, 1, 2, 0, 0})
 	f.Fuzz(func(t *testing.T, one, two []byte) {
 		d := newMemFS()
-		if _, err := openLog(d, []uint64{1}); err != nil {
+		if _, err := openLog(d, []uint64{1}, nil); err != nil {
 			t.Fatal(err)
 		}
 		data := d.files[logPath].data

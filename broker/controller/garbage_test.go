@@ -74,7 +74,7 @@ func TestGarbageLogFiles(t *testing.T) {
 	open := func(data []byte) (*raftLog, *memFS, error) {
 		d := newMemFS()
 		d.files[logPath] = &memFile{data: bytes.Clone(data)}
-		l, err := openLog(d, []uint64{2, 3, 4})
+		l, err := openLog(d, []uint64{2, 3, 4}, nil)
 		return l, d, err
 	}
 	whole, _, err := open(valid)
@@ -118,7 +118,7 @@ func TestGarbageLogFiles(t *testing.T) {
 // TestGarbageLogFrames spoils the payload of a frame and makes its checksum right: it is refused, or it is a frame.
 func TestGarbageLogFrames(t *testing.T) {
 	empty := newMemFS()
-	if _, err := openLog(empty, []uint64{1}); err != nil {
+	if _, err := openLog(empty, []uint64{1}, nil); err != nil {
 		t.Fatal(err)
 	}
 	head := empty.files[logPath].data

@@ -10,6 +10,7 @@ import (
 	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
 
+	"tidemark/broker/bug"
 	"tidemark/broker/config"
 	"tidemark/broker/disk"
 	"tidemark/broker/kafka"
@@ -44,6 +45,7 @@ type quorum struct {
 	electionTimeout time.Duration
 	fetchTimeout    time.Duration
 	rnd             *rand.Rand
+	bug             *bug.Switch
 
 	log   *raftLog
 	node  *raft.RawNode
@@ -59,6 +61,7 @@ type quorum struct {
 	dirty   bool          // something was written that must last, and no flush was handed out since
 	after   []*pb.Message // what may leave once all that was written lasts
 	waiting []waitingFlush
+	told    Promise
 
 	out   quorumOutput
 	apply func(*pb.Entry) error
@@ -79,7 +82,7 @@ type waitingFlush struct {
 
 func openQuorum(cfg config.Config, fsys disk.FS, now time.Duration, rnd *rand.Rand) (*quorum, error) {
 	q := &quorum{self: cfg.NodeID, lead: kafka.NoBroker, electionTimeout: cfg.QuorumElectionTimeout, fetchTimeout: cfg.QuorumFetchTimeout,
-		rnd: rnd, heardAt: math.MinInt64 / 2}
+		rnd: rnd, bug: cfg.Bug, heardAt: math.MinInt64 / 2}
 	var ids []uint64
 	for _, v := range cfg.Voters {
 		q.voters = append(q.voters, v.ID)
@@ -89,11 +92,12 @@ func openQuorum(cfg config.Config, fsys disk.FS, now time.Duration, rnd *rand.Ra
 		return nil, fmt.Errorf("controller: node %d of voters %v with timeouts %v and %v, expected ids from 0 and timeouts above 0", cfg.NodeID,
 			q.voters, q.electionTimeout, q.fetchTimeout)
 	}
-	log, err := openLog(fsys, ids)
+	log, err := openLog(fsys, ids, cfg.Bug)
 	if err != nil {
 		return nil, err
 	}
 	q.log = log
+	q.told = Promise{Term: int64(q.term()), Vote: brokerID(log.state.GetVote()), Acked: int64(log.last())}
 	q.answeredAt = make([]time.Duration, len(q.voters))
 	q.node, err = raft.NewRawNode(&raft.Config{
 		ID: raftID(q.self), ElectionTick: math.MaxInt32, HeartbeatTick: 1, Storage: log, AsyncStorageWrites: true,
@@ -210,6 +214,10 @@ func (q *quorum) deadline() time.Duration {
 func (q *quorum) tick(now time.Duration) {
 	switch {
 	case q.leading() && now >= q.lapsesAt():
+		if q.bug.Bites(bug.ZombieController, true) {
+			q.allAnswered(now)
+			return
+		}
 		q.resign(now)
 	case q.leading() && now >= q.heartbeatAt:
 		q.heartbeatAt = now + q.electionTimeout/heartbeatsPerTimeout
@@ -271,9 +279,29 @@ func (q *quorum) flushDone(now time.Duration, id disk.FlushID) {
 	q.drain(now)
 }
 
+// Promise is what a member of the quorum found on its disk when it opened, and after that what it has told others, or itself as one of
+// them, that its disk has.
+type Promise struct {
+	Term  int64          // of its last vote
+	Vote  kafka.BrokerID // whom it voted for in that term, kafka.NoBroker for nobody
+	Acked int64          // the last entry of the metadata log that it acknowledged and has not replaced since
+}
+
+// promise remembers what a message that leaves promises.
+func (q *quorum) promise(m *pb.Message) {
+	switch {
+	case m.GetReject():
+	case m.GetType() == pb.MsgVoteResp:
+		q.told.Term, q.told.Vote = int64(m.GetTerm()), brokerID(m.GetTo())
+	case m.GetType() == pb.MsgAppResp && m.GetIndex() <= q.log.last():
+		q.told.Acked = max(q.told.Acked, int64(m.GetIndex()))
+	}
+}
+
 // release lets messages leave whose condition is met.
 func (q *quorum) release(messages []*pb.Message) {
 	for _, m := range messages {
+		q.promise(m)
 		if m.GetTo() == raftID(q.self) {
 			_ = q.node.Step(m) // from raft to itself
 		} else {
@@ -329,11 +357,16 @@ func (q *quorum) changeRole(now time.Duration, s *raft.SoftState) {
 	q.state, q.lead = s.RaftState, brokerID(s.Lead)
 	if began {
 		q.heartbeatAt = now + q.electionTimeout/heartbeatsPerTimeout
-		for i := range q.answeredAt {
-			q.answeredAt[i] = now
-		}
+		q.allAnswered(now)
 	}
 	q.moved()
+}
+
+// allAnswered lets the time within which a majority must answer begin anew.
+func (q *quorum) allAnswered(now time.Duration) {
+	for i := range q.answeredAt {
+		q.answeredAt[i] = now
+	}
 }
 
 func (q *quorum) carryOut(m *pb.Message) error {
@@ -350,9 +383,16 @@ func (q *quorum) carryOut(m *pb.Message) error {
 			q.log.abstain = max(state.GetTerm(), q.term())
 		}
 		// A commit index is only a hint: raft finds it again.
-		q.dirty = q.dirty || len(m.GetEntries()) > 0 ||
-			(state != nil && (state.GetTerm() != q.log.state.GetTerm() || state.GetVote() != q.log.state.GetVote()))
+		promises := state != nil && (state.GetTerm() != q.log.state.GetTerm() || state.GetVote() != q.log.state.GetVote())
+		extends := len(m.GetEntries()) > 0
+		if q.bug.Bites(bug.QuorumAckUnflushed, extends && !promises && !q.dirty) {
+			extends = false
+		}
+		q.dirty = q.dirty || promises || extends
 		q.after = append(q.after, m.GetResponses()...)
+		if extends := m.GetEntries(); len(extends) > 0 {
+			q.told.Acked = min(q.told.Acked, int64(extends[0].GetIndex())-1)
+		}
 		return q.log.write(m.GetEntries(), state)
 	case raft.LocalApplyThread:
 		for _, e := range m.GetEntries() {

@@ -9,6 +9,7 @@ import (
 	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
 
+	"tidemark/broker/bug"
 	"tidemark/broker/disk"
 )
 
@@ -40,6 +41,7 @@ type raftLog struct {
 	state   *pb.HardState
 	abstain uint64 // see quorum.mayVote
 	voters  []uint64
+	bug     *bug.Switch
 	buf     []byte
 }
 
@@ -47,8 +49,8 @@ var _ raft.Storage = (*raftLog)(nil)
 
 // openLog recovers the log: what follows the first frame that is torn is cut off. On return all that was recovered is synced:
 // a process that was killed may have left records in the page cache that no one has promised yet, and they count from now on.
-func openLog(fsys disk.FS, voters []uint64) (*raftLog, error) {
-	l := &raftLog{voters: voters, state: &pb.HardState{}}
+func openLog(fsys disk.FS, voters []uint64, on *bug.Switch) (*raftLog, error) {
+	l := &raftLog{voters: voters, bug: on, state: &pb.HardState{}}
 	if err := fsys.MkdirAll(logDir); err != nil {
 		return nil, err
 	}
@@ -170,7 +172,11 @@ func (l *raftLog) write(entries []*pb.Entry, state *pb.HardState) error {
 		l.state = state
 		start := len(l.buf)
 		l.buf = append(beginFrame(l.buf), 's')
-		for _, v := range [...]uint64{state.GetTerm(), state.GetVote(), state.GetCommit(), l.abstain} {
+		vote := state.GetVote()
+		if l.bug.Bites(bug.VoteNotPersisted, vote != raft.None) {
+			vote = raft.None
+		}
+		for _, v := range [...]uint64{state.GetTerm(), vote, state.GetCommit(), l.abstain} {
 			l.buf = binary.AppendUvarint(l.buf, v)
 		}
 		endFrame(l.buf, start)
