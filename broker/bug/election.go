@@ -1,6 +1,29 @@
 package bug
 
 // The bugs of election and fsync.
-const ()
+const (
+	// UncleanElection elects any live replica.
+	UncleanElection Name = "unclean-election"
+	// LastReplicaStanding keeps the last member of an ISR in it, whatever it lost.
+	LastReplicaStanding Name = "last-replica-standing"
+	// StaleCleanShutdown believes a marker of an earlier clean shutdown.
+	StaleCleanShutdown Name = "stale-clean-shutdown"
+)
 
-var election = []Entry{}
+var election = []Entry{
+	{
+		Name: UncleanElection, Row: 32, Source: "KIP-106, Jepsen's Kafka of 2013",
+		Mutation: "a live replica outside the ISR is elected though unclean election is off",
+		Shows:    []string{"lost acknowledged write", "two values at one offset"}, Visible: true, Needs: []string{"partition", "kill"},
+	},
+	{
+		Name: LastReplicaStanding, Row: 33, Source: "KIP-966",
+		Mutation: "the only member of an ISR stays in it, and may lead, after an unclean restart",
+		Shows:    []string{"lost acknowledged write", "two values at one offset"}, Visible: true, Needs: []string{"partition", "powerfail"},
+	},
+	{
+		Name: StaleCleanShutdown, Row: 34, Source: "KAFKA-10471, KAFKA-18635",
+		Mutation: "the marker of a clean shutdown is not deleted at the next start, and the controller does not compare its epoch",
+		Shows:    []string{"lost acknowledged write", "two values at one offset"}, Visible: true, Needs: []string{"stop", "powerfail"},
+	},
+}

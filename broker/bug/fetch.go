@@ -2,11 +2,18 @@ package bug
 
 // The bugs of fetches.
 const (
+	// ReadPastHW lets consumers read a leader to its log end.
+	ReadPastHW Name = "read-past-hw"
 	// FollowerReadsPastHW lets consumers read a follower to its log end.
 	FollowerReadsPastHW Name = "follower-reads-past-hw"
 )
 
 var fetch = []Entry{
+	{
+		Name: ReadPastHW, Row: 59, Source: "KAFKA-725",
+		Mutation: "a leader serves consumers up to its log end, not its high watermark",
+		Shows:    []string{"read of uncommitted data"}, Visible: true, Needs: []string{"partition", "kill"},
+	},
 	{
 		Name: FollowerReadsPastHW, Row: 59, Source: "KIP-392, KAFKA-725",
 		Mutation: "a follower serves consumers up to its log end, not its high watermark",

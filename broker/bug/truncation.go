@@ -10,7 +10,7 @@ const (
 	SingleEpochLookup Name = "single-epoch-lookup"
 	// UntrimmedEpochCache keeps an epoch in which nothing was written.
 	UntrimmedEpochCache Name = "untrimmed-epoch-cache"
-	// HWBeforeTruncation takes a diverging answer's high watermark.
+	// HWBeforeTruncation takes over the high watermark of an answer that says that the logs part.
 	HWBeforeTruncation Name = "hw-before-truncation"
 	// DivergingFetchCredited counts the log end of a follower whose log diverges.
 	DivergingFetchCredited Name = "diverging-fetch-credited"
@@ -47,8 +47,8 @@ var truncation = []Entry{
 	},
 	{
 		Name: HWBeforeTruncation, Row: 6, Source: "KAFKA-14704",
-		Mutation: "a follower raises its high watermark by a diverging answer before it truncates",
-		Shows:    []string{"read of uncommitted data"}, Visible: true, Needs: []string{"pause", "elect"},
+		Mutation: "a follower takes over the high watermark of an answer that tells it to truncate, before it does",
+		Shows:    []string{"read of uncommitted data", "read of a failed write"}, Visible: true, Needs: []string{"partition", "elect"},
 	},
 	{
 		Name: DivergingFetchCredited, Row: 7, Source: "KAFKA-13141",

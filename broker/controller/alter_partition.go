@@ -3,6 +3,7 @@ package controller
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"tidemark/broker/bug"
 	"tidemark/broker/kafka"
 	"tidemark/broker/metadata"
 )
@@ -50,7 +51,7 @@ func alterPartition(v view, version int16, sender kafka.BrokerID, t *metadata.To
 	}
 	p := t.Partitions[req.Partition]
 	isr := members(v.img, version, req)
-	if code := judgeAlterPartition(v.img, p, sender, req, isr); code != kafka.None {
+	if code := judgeAlterPartition(v, p, sender, req, isr); code != kafka.None {
 		answer.ErrorCode = int16(code)
 		return answer, nil
 	}
@@ -75,7 +76,7 @@ func alterPartition(v view, version int16, sender kafka.BrokerID, t *metadata.To
 
 // judgeAlterPartition applies the rules in Kafka's order: each answer tells the leader something only if those before it did
 // not apply.
-func judgeAlterPartition(img *metadata.Image, p metadata.Partition, sender kafka.BrokerID, req kmsg.AlterPartitionRequestTopicPartition,
+func judgeAlterPartition(v view, p metadata.Partition, sender kafka.BrokerID, req kmsg.AlterPartitionRequestTopicPartition,
 	isr []member) kafka.Code {
 	switch {
 	case senderAhead(p, kafka.Epoch(req.LeaderEpoch), req.PartitionEpoch):
@@ -84,13 +85,18 @@ func judgeAlterPartition(img *metadata.Image, p metadata.Partition, sender kafka
 		return kafka.FencedLeaderEpoch
 	case sender != p.Leader:
 		return kafka.InvalidRequest
-	case updateStale(p, req.PartitionEpoch):
+	case updateStale(p, req.PartitionEpoch) && !v.cfg.Bug.Bites(bug.NoPartitionEpochCheck, true):
 		return kafka.InvalidUpdateVersion
 	case !validISR(p, isr):
 		return kafka.InvalidRequest
 	}
 	for _, m := range isr {
-		if !eligible(img, p, m) {
+		right := eligible(v.img, p, m)
+		if v.cfg.Bug.Bites(bug.IneligibleJoins, !right && m.epoch == v.img.Brokers[m.id].Epoch) ||
+			v.cfg.Bug.Bites(bug.StaleBrokerEpoch, !right && active(v.img, m.id)) {
+			continue
+		}
+		if !right {
 			return kafka.IneligibleReplica
 		}
 	}

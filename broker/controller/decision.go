@@ -32,6 +32,7 @@ func (v view) circumstances(t *metadata.Topic, out, in kafka.BrokerID) circumsta
 		eligibleLeaders: v.cfg.EligibleLeaderReplicas,
 		unclean:         uncleanElection(t, v.cfg),
 		minISR:          minISR(t, v.cfg),
+		bug:             v.cfg.Bug,
 		active: func(b kafka.BrokerID) bool {
 			return b != out && b != kafka.NoBroker && (b == in || active(v.img, b))
 		},

@@ -3,6 +3,7 @@ package controller
 import (
 	"slices"
 
+	"tidemark/broker/bug"
 	"tidemark/broker/kafka"
 	"tidemark/broker/metadata"
 )
@@ -22,6 +23,7 @@ type circumstances struct {
 	unclean         bool // unclean.leader.election.enable
 	minISR          int  // min.insync.replicas
 	active          func(kafka.BrokerID) bool
+	bug             *bug.Switch
 }
 
 // target is what a partition is to become, as far as a decision asks for it; change works out the rest.
@@ -130,7 +132,7 @@ func elect(p metadata.Partition, kind electionKind, c circumstances) (kafka.Brok
 		}
 	}
 	for _, b := range p.Replicas {
-		if (kind == electUnclean || c.unclean) && c.active(b) {
+		if c.active(b) && (kind == electUnclean || c.unclean || c.bug.Bites(bug.UncleanElection, true)) {
 			return b, byLuck
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"tidemark/broker/bug"
 	"tidemark/broker/kafka"
 	"tidemark/broker/metadata"
 )
@@ -39,7 +40,12 @@ func register(v view, s sessions, req *kmsg.BrokerRegistrationRequest) decision 
 		return decision{records: []metadata.Record{rec}, answer: resp, then: remember}
 	}
 	cause, lost := metadata.Cause{Kind: metadata.ByRegistration, Broker: b}, kafka.NoBroker
-	if v.cfg.EligibleLeaderReplicas && !shutDownCleanly(old, kafka.BrokerEpoch(req.PreviousBrokerEpoch)) {
+	previous := kafka.BrokerEpoch(req.PreviousBrokerEpoch)
+	clean := shutDownCleanly(old, previous)
+	if v.cfg.Bug.Bites(bug.StaleCleanShutdown, !clean && previous != kafka.NoBrokerEpoch) {
+		clean = true
+	}
+	if v.cfg.EligibleLeaderReplicas && !clean {
 		cause.Kind, lost = metadata.ByUncleanRegistration, b
 	}
 	return decision{records: append([]metadata.Record{rec}, v.takeOut(b, lost, cause)...), answer: resp, then: remember}
@@ -79,6 +85,9 @@ func (v view) takeOut(b, lost kafka.BrokerID, cause metadata.Cause) []metadata.R
 		}
 		want := asIs(p)
 		want.isr, want.lost = without(p.ISR, b), lost
+		if v.cfg.Bug.Bites(bug.LastReplicaStanding, lost == b && len(p.ISR) == 1 && p.ISR[0] == b) {
+			want.isr, want.lost = p.ISR, kafka.NoBroker
+		}
 		if r, ok := change(p, want, v.circumstances(t, b, kafka.NoBroker)); ok {
 			out = append(out, record(t, i, r, cause))
 		}

@@ -80,7 +80,7 @@ func (m *Manager) applyPartition(now time.Duration, tp kafka.TopicPartition) {
 	case p.role == leading && provesRefused(reg.PartitionEpoch, p.partitionEpoch):
 		m.adoptISR(now, p, reg)
 	case p.role == leading:
-		m.advanceHW(now, p) // min.insync.replicas may have changed
+		m.reevaluateHW(now, p) // min.insync.replicas may have changed
 	}
 	m.wakeFetches(p)
 }

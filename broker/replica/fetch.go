@@ -128,7 +128,11 @@ func (m *Manager) admit(op *fetchOp, t *fetchTarget) admission {
 		return admission{code: code}
 	}
 	registered, _ := m.registration(op.follower)
-	code := admitReplicaFetch(p.role == leading, t.epoch, p.epoch, p.remote(op.follower) != nil, op.epoch, registered.Epoch)
+	asked, assigned := t.epoch, p.remote(op.follower) != nil
+	if m.cfg.Bug.Bites(bug.UnfencedFetch, asked != p.epoch && p.role == leading) {
+		asked = p.epoch
+	}
+	code := admitReplicaFetch(p.role == leading, asked, p.epoch, assigned, op.epoch, registered.Epoch)
 	switch {
 	case code != kafka.None:
 		return admission{code: code}
@@ -140,7 +144,11 @@ func (m *Manager) admit(op *fetchOp, t *fetchTarget) admission {
 		if epoch == kafka.NoEpoch {
 			return admission{code: kafka.OffsetOutOfRange}
 		}
-		if diverges(t.lastFetched, t.offset, epoch, end) {
+		if m.cfg.Bug.Bites(bug.SingleEpochLookup, epoch < t.lastFetched) {
+			epoch = t.lastFetched
+		}
+		diverging := diverges(t.lastFetched, t.offset, epoch, end)
+		if diverging && !m.cfg.Bug.Bites(bug.OffsetOnlyDivergence, t.offset <= p.log.End()) {
 			return admission{diverging: true, epoch: epoch, end: end}
 		}
 	}
@@ -154,7 +162,7 @@ func (m *Manager) admit(op *fetchOp, t *fetchTarget) admission {
 func (m *Manager) creditAll(now time.Duration, op *fetchOp) {
 	for i := range op.targets {
 		t := &op.targets[i]
-		if a := m.admit(op, t); a.code == kafka.None && !a.diverging {
+		if a := m.admit(op, t); a.code == kafka.None && (!a.diverging || m.cfg.Bug.Bites(bug.DivergingFetchCredited, true)) {
 			m.credit(now, t.p, t.p.remote(op.follower), t.offset, op.epoch)
 		}
 	}
@@ -193,7 +201,7 @@ func (m *Manager) lacksHW(op *fetchOp, p *Partition) bool {
 func (m *Manager) readBound(op *fetchOp, p *Partition) kafka.Offset {
 	end := p.log.End()
 	bound := consumerBound(op.follower != kafka.NoBroker, p.hw, end)
-	if p.role != leading && m.cfg.Bug.Bites(bug.FollowerReadsPastHW, bound != end) {
+	if p.role != leading && m.cfg.Bug.Bites(bug.FollowerReadsPastHW, bound != end) || p.role == leading && m.cfg.Bug.Bites(bug.ReadPastHW, bound != end) {
 		return end
 	}
 	return bound

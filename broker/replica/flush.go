@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"tidemark/broker/bug"
 	"tidemark/broker/disk"
 	"tidemark/broker/kafka"
 	"tidemark/broker/log"
@@ -88,6 +89,9 @@ func (m *Manager) checkpointHW() {
 func (m *Manager) hws() map[kafka.TopicPartition]kafka.Offset {
 	offsets := make(map[kafka.TopicPartition]kafka.Offset, len(m.parts))
 	for _, p := range m.parts {
+		if m.cfg.Bug.Bites(bug.HWCheckpointZeroed, p.role == offline && !m.stopping && p.hw > 0) {
+			continue
+		}
 		offsets[p.tp] = p.hw
 	}
 	return offsets

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -30,6 +31,9 @@ func (m *Manager) becomeFollower(now time.Duration, p *Partition, reg metadata.P
 	p.version++
 	p.retryAt = now
 	m.step(Step{Kind: StepFollow, Partition: p.tp, Epoch: p.epoch, Peer: p.leader, From: p.hw, To: p.log.End()})
+	if m.cfg.Bug.Bites(bug.TruncateToHW, p.role == following && p.log.End() > p.hw && p.flushing == 0) {
+		m.truncateTo(now, p, p.epoch, p.hw)
+	}
 	if p.role == following {
 		m.fetcher(p.leader).add(p)
 	}
@@ -58,7 +62,10 @@ type asked struct {
 // follow takes a leader's answer for one partition.
 func (m *Manager) follow(now time.Duration, a asked, r *kmsg.FetchResponseTopicPartition) {
 	p := a.p
-	if p.role != following || !answersRequest(a.epoch, p.epoch, a.offset, p.log.End()) {
+	if p.role != following {
+		return
+	}
+	if !answersRequest(a.epoch, p.epoch, a.offset, p.log.End()) && !m.cfg.Bug.Bites(bug.StaleFetchAnswer, a.offset == p.log.End()) {
 		return
 	}
 	switch code := kafka.Code(r.ErrorCode); {
@@ -86,6 +93,11 @@ func (m *Manager) truncateTo(now time.Duration, p *Partition, epoch kafka.Epoch,
 	oldEnd, oldEpoch := p.log.End(), p.log.LatestEpoch()
 	found, ownEnd := p.log.EpochEnd(epoch)
 	to := max(truncationTarget(given, ownEnd, found != kafka.NoEpoch, oldEnd), p.log.Start())
+	empty := func(e log.EpochStart) bool { return e.Start >= to } // an epoch without a record
+	if m.cfg.Bug.Bites(bug.UntrimmedEpochCache, to >= oldEnd && slices.ContainsFunc(p.log.Epochs(), empty)) {
+		p.retryAt = now + m.cfg.ReplicaFetchBackoff
+		return
+	}
 	end, err := p.log.Truncate(to)
 	if err != nil {
 		m.fatal(fmt.Errorf("truncating %v to offset %d: %w", p.tp, to, err))
@@ -168,6 +180,9 @@ func (m *Manager) appendFetched(now time.Duration, a asked, r *kmsg.FetchRespons
 		}
 	}
 	m.setHW(p, followerHW(p.hw, kafka.Offset(r.HighWatermark), p.log.End()), "")
+	if m.cfg.Bug.Bites(bug.PurgatorySurvivesDemotion, len(p.produces) > 0) {
+		m.completeProduces(p)
+	}
 	m.wakeFetches(p)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"tidemark/broker/bug"
 	"tidemark/broker/kafka"
 )
 
@@ -61,7 +62,7 @@ func (m *Manager) checkISRs(now time.Duration) {
 			continue
 		}
 		m.maybeShrinkISR(now, p)
-		m.advanceHW(now, p)
+		m.reevaluateHW(now, p)
 	}
 }
 
@@ -90,7 +91,11 @@ func (m *Manager) maybeExpandISR(now time.Duration, p *Partition, r *remote) {
 	if slices.Contains(p.maximal, r.id) || now < p.proposal.at {
 		return
 	}
-	if mayJoin(r.leo, p.hw, p.epochStart, m.eligible(r), p.pending != nil) {
+	ready, eligible := p.epochStart, m.eligible(r)
+	if m.cfg.Bug.Bites(bug.JoinAtStaleHW, mayJoin(r.leo, p.hw, p.hw, eligible, p.pending != nil) && r.leo < p.epochStart) {
+		ready = p.hw
+	}
+	if mayJoin(r.leo, p.hw, ready, eligible, p.pending != nil) {
 		m.propose(now, p, append(slices.Clone(p.isr), r.id))
 	}
 }
@@ -199,7 +204,7 @@ func (m *Manager) AlterPartitionFailed(now time.Duration) {
 // finishAlter ends the outstanding request: whatever it did not decide is tried again (KAFKA-14010).
 func (m *Manager) finishAlter(now time.Duration) {
 	for _, s := range m.alter.sent {
-		if !s.answered && s.current() {
+		if !s.answered && s.current() && !m.cfg.Bug.Bites(bug.AlterPartitionWedged, true) {
 			m.retryProposal(now, s.p)
 		}
 	}
@@ -258,6 +263,6 @@ func (m *Manager) decided(now time.Duration, p *Partition, a *kmsg.AlterPartitio
 		return false
 	}
 	p.version++
-	m.advanceHW(now, p)
+	m.reevaluateHW(now, p)
 	return true
 }

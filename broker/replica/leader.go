@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"tidemark/broker/bug"
 	"tidemark/broker/kafka"
 	"tidemark/broker/metadata"
 )
@@ -52,7 +53,7 @@ func (m *Manager) adoptISR(now time.Duration, p *Partition, reg metadata.Partiti
 	p.setReplicas(now, m.cfg.NodeID, reg.Replicas)
 	m.withdraw(p)
 	p.version++
-	m.advanceHW(now, p)
+	m.reevaluateHW(now, p)
 }
 
 // setReplicas keeps the state of followers that stay, drops that of those that are no longer assigned, and starts afresh with new ones.
@@ -109,7 +110,11 @@ func (m *Manager) credit(now time.Duration, p *Partition, r *remote, offset kafk
 // eligible reports whether the controller would take a follower into the ISR, as far as this broker's metadata tells.
 func (m *Manager) eligible(r *remote) bool {
 	b, ok := m.registration(r.id)
-	return eligible(ok, b.Fenced, b.Stopping, r.brokerEpoch, b.Epoch)
+	right := eligible(ok, b.Fenced, b.Stopping, r.brokerEpoch, b.Epoch)
+	if m.cfg.Bug.Bites(bug.IneligibleJoins, eligible(ok, false, false, r.brokerEpoch, b.Epoch) != right) {
+		return true
+	}
+	return right
 }
 
 func (m *Manager) caughtUp(now time.Duration, p *Partition, r *remote) bool {
@@ -117,23 +122,52 @@ func (m *Manager) caughtUp(now time.Duration, p *Partition, r *remote) bool {
 }
 
 // advanceHW moves a leader's high watermark as far as the rules allow, and answers who waited for it. It is called after
-// everything that can change the outcome: an append, a follower's fetch, a change of the ISR (KAFKA-13091), the passing of time.
+// everything that can change the outcome: an append and a follower's fetch, and by reevaluateHW.
 func (m *Manager) advanceHW(now time.Duration, p *Partition) {
-	if p.role != leading || !hwMayAdvance(len(p.isr), p.minISR, !m.cfg.EligibleLeaderReplicas) {
-		return
-	}
-	smallest := p.log.End()
-	for i := range p.remotes {
-		r := &p.remotes[i]
-		if r.leo < smallest && countsForHW(slices.Contains(p.maximal, r.id), m.caughtUp(now, p, r), m.eligible(r)) {
-			smallest = r.leo
-		}
-	}
-	hw := leaderHW(p.hw, smallest)
+	m.moveHW(p, m.nextHW(now, p))
+}
+
+func (m *Manager) moveHW(p *Partition, hw kafka.Offset) {
 	if hw == p.hw {
 		return
 	}
 	m.setHW(p, hw, "")
 	m.completeProduces(p)
 	m.wakeFetches(p)
+}
+
+// reevaluateHW looks at the high watermark again when no log end has moved, but who counts may have changed: the ISR, a registration,
+// min.insync.replicas, or by the passing of time who keeps up (KAFKA-13091).
+func (m *Manager) reevaluateHW(now time.Duration, p *Partition) {
+	hw := m.nextHW(now, p)
+	if !m.cfg.Bug.Bites(bug.HWNotReevaluated, hw != p.hw) {
+		m.moveHW(p, hw)
+	}
+}
+
+// nextHW is the high watermark as it should be: that of a leader may have moved on to the smallest log end of all that count.
+func (m *Manager) nextHW(now time.Duration, p *Partition) kafka.Offset {
+	if p.role != leading {
+		return p.hw
+	}
+	smallest := p.log.End()
+	for i := range p.remotes {
+		r := &p.remotes[i]
+		if r.leo >= smallest {
+			continue
+		}
+		counts := countsForHW(slices.Contains(p.maximal, r.id), m.caughtUp(now, p, r), m.eligible(r))
+		if m.cfg.Bug.Bites(bug.HWOverCommittedISR, counts && !slices.Contains(p.isr, r.id)) {
+			counts = false
+		}
+		if counts {
+			smallest = r.leo
+		}
+	}
+	hw := leaderHW(p.hw, smallest)
+	may := hwMayAdvance(len(p.isr), p.minISR, !m.cfg.EligibleLeaderReplicas)
+	if hw == p.hw || may || m.cfg.Bug.Bites(bug.MinISROnlyBeforeAppend, true) {
+		return hw
+	}
+	return p.hw
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"tidemark/broker/bug"
 	"tidemark/broker/kafka"
 )
 
@@ -62,7 +63,7 @@ func (m *Manager) listOffset(p *Partition, replica bool, timestamp int64, out *k
 	var err error
 	switch timestamp {
 	case latestTimestamp:
-		if !known {
+		if !known && !m.cfg.Bug.Bites(bug.PrematureLatest, true) {
 			return kafka.OffsetNotAvailable
 		}
 		offset = bound

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark/broker/bug"
 	"tidemark/broker/config"
 	"tidemark/broker/disk"
 	"tidemark/broker/kafka"
@@ -95,6 +96,9 @@ func (m *Manager) takeMarker() (clean bool, err error) {
 		epoch, bad := log.ParseCleanShutdown(data)
 		clean = bad == nil
 		m.cleanEpoch = epoch
+	}
+	if m.cfg.Bug.Bites(bug.StaleCleanShutdown, true) {
+		return clean, nil
 	}
 	if err := m.fs.Remove(log.CleanShutdownFile); err != nil {
 		return false, fmt.Errorf("removing the clean-shutdown marker: %w", err)

@@ -157,8 +157,13 @@ func (m *Manager) settle(w *produceWait, code kafka.Code) {
 // acked says whether an append is to be answered now, and how.
 func (m *Manager) acked(p *Partition, epoch kafka.Epoch, required kafka.Offset) (bool, kafka.Code) {
 	done, code := ack(p.role == leading && p.epoch == epoch, p.hw, required, len(p.isr), p.minISR)
-	if m.cfg.Bug.Bites(bug.AckBeforeReplication, !done) {
+	switch {
+	case m.cfg.Bug.Bites(bug.AckBeforeReplication, !done),
+		m.cfg.Bug.Bites(bug.MinISROnlyBeforeAppend, code == kafka.NotEnoughReplicasAfterAppend),
+		m.cfg.Bug.Bites(bug.PurgatorySurvivesDemotion, code == kafka.NotLeaderOrFollower && p.hw >= required):
 		return true, kafka.None
+	case m.cfg.Bug.Bites(bug.PurgatorySurvivesDemotion, code == kafka.NotLeaderOrFollower):
+		return false, kafka.None
 	}
 	return done, code
 }
@@ -179,10 +184,16 @@ func (m *Manager) completeProduces(p *Partition) {
 
 // failProduces answers every append of an epoch that is over.
 func (m *Manager) failProduces(p *Partition) {
-	waits := p.produces
+	waits, code := p.produces, kafka.NotLeaderOrFollower
+	if m.cfg.Bug.Bites(bug.PurgatorySurvivesDemotion, len(waits) > 0) {
+		return
+	}
+	if m.cfg.Bug.Bites(bug.DefiniteAfterAppend, len(waits) > 0) {
+		code = kafka.NotEnoughReplicas
+	}
 	p.produces = nil
 	for _, w := range waits {
-		m.settle(w, kafka.NotLeaderOrFollower)
+		m.settle(w, code)
 	}
 }
 
