@@ -44,7 +44,7 @@ func (l *loop) execute() error {
 		Env: l.env, Cluster: l.cluster, Record: l.record,
 		Topic: l.run.Topic, Parts: l.run.Parts, Factor: l.run.Factor, Acks: l.run.Acks,
 		Writers: l.run.Writers, Readers: l.run.Readers, Rate: l.run.Rate, Timeout: requestBound,
-		Lossy: !durable(l.run),
+		Lossy: !durable(l.run), Nearby: l.run.FollowerFetch,
 	}
 	if work.ForeignWriters, work.ForeignReaders = l.run.Franz(); work.ForeignWriters > 0 {
 		if work.Foreign, err = franzClients(l.cluster); err != nil {

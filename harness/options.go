@@ -12,6 +12,7 @@ import (
 	"tidemark/broker/config"
 	"tidemark/history"
 	"tidemark/nemesis"
+	"tidemark/workloads"
 	"tidemark/world"
 )
 
@@ -73,6 +74,7 @@ func Unusual(run history.Run) []string {
 	add(run.Writers != d.Writers, "--producers %d", run.Writers)
 	add(run.Readers != d.Readers, "--consumers %d", run.Readers)
 	add(run.Client != "" && run.Client != history.ClientRaw, "--client %s", run.Client)
+	add(run.FollowerFetch, "--follower-fetch")
 	add(run.Rate != d.Rate, "--rate %v", run.Rate)
 	add(run.Settle != d.Settle, "--settle %v", run.Settle)
 	add(run.Beyond, "--beyond-budget")
@@ -216,6 +218,9 @@ func Configs(run history.Run) ([]config.Config, error) {
 	for id := 1; id <= min(run.Brokers, 3); id++ {
 		base.Voters = append(base.Voters, config.Voter{ID: kafkaID(id), Host: host(id), Port: port})
 	}
+	if run.FollowerFetch {
+		base.ReplicaSelector = config.RackAware
+	}
 	base, err := base.With(run.Config)
 	if err != nil {
 		return nil, err
@@ -225,6 +230,9 @@ func Configs(run history.Run) ([]config.Config, error) {
 		c := base
 		c.NodeID = kafkaID(i + 1)
 		c.OneListener(host(i+1), port)
+		if run.FollowerFetch {
+			c.Rack = workloads.RackOf(history.BrokerID(i + 1))
+		}
 		c.Controller = i < 3
 		if err := c.Check(); err != nil {
 			return nil, fmt.Errorf("configuration of broker %d: %w", i+1, err)

@@ -77,6 +77,7 @@ var knobs = []knob{
 	{"classic", func(run *history.Run, d dice, _ func(string) bool) { run.ELR = !d.chance(0.15) }},
 	{"producers", func(run *history.Run, d dice, _ func(string) bool) { run.Writers = d.number(3, 8) }},
 	{"consumers", func(run *history.Run, d dice, _ func(string) bool) { run.Readers = d.number(2, 5) }},
+	{"follower-fetch", func(run *history.Run, d dice, _ func(string) bool) { run.FollowerFetch = d.chance(0.25) }},
 	{"rate", func(run *history.Run, d dice, _ func(string) bool) {
 		run.Rate = math.Round(d.log(80, 200))
 	}},

@@ -33,5 +33,7 @@ type Run struct {
 	// ReadBound is how long after a write's acknowledgement a consumer at the log's end may still not have been given it, in nanoseconds;
 	// 0 promises nothing.
 	ReadBound time.Duration `json:"readBound,omitempty"`
-	CPUs      float64       `json:"cpus,omitempty"` // limit of each broker's container, in processors; 0 is none
+	// FollowerFetch puts each broker in a rack of its own, and lets consumers read from the replica in theirs (KIP-392).
+	FollowerFetch bool    `json:"followerFetch,omitempty"`
+	CPUs          float64 `json:"cpus,omitempty"` // limit of each broker's container, in processors; 0 is none
 }

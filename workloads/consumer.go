@@ -22,6 +22,7 @@ type consumer struct {
 	client    *client
 	router    *router
 	request   *fetching
+	near      *nearby
 	positions []history.Offset
 }
 
@@ -32,6 +33,10 @@ func (a *Append) runConsumer(index int, process int32, until time.Duration) {
 	defer c.client.close()
 	c.router = newRouter(c.client, a.Topic, a.Parts, a.Env.Rand("consumer metadata", index))
 	c.request = newFetching(a.Topic, min(pollWait, a.Timeout/2), pollBytes)
+	if a.Nearby {
+		c.near = newNearby(a.Env, a.Env.Rand("consumer rack", index), a.Cluster.Brokers(), index, a.Parts)
+		c.request.from(c.near)
+	}
 	due := newPace(a.Env, a.Env.Rand("consumer pace", index), a.gap())
 	for turn := index; due.wait(until); turn++ {
 		part := int32(turn % a.Parts)
@@ -43,16 +48,25 @@ func (a *Append) runConsumer(index int, process int32, until time.Duration) {
 	}
 }
 
-// poll is one operation, and a seek where the position is out of range and the contract allows loss.
+// poll is one operation, and a seek where the position is out of range and the contract allows loss. A follower's high watermark may lag behind
+// the leader's, so it is not taken down.
 func (c *consumer) poll(part int32, to route) {
-	op := history.Op{Process: c.process, Kind: history.Poll, Broker: to.leader, Epoch: to.epoch,
+	at := c.near.place(part, to.leader)
+	op := history.Op{Process: c.process, Kind: history.Poll, Broker: at, Epoch: to.epoch,
 		Partition: history.Partition{Topic: c.a.Topic, Index: part}, Position: c.positions[part]}
 	id := c.a.Record.Invoke(op)
 	next, code := c.request.poll(c.client, &op)
+	if at != to.leader {
+		op.HW = history.UnknownOffset
+	}
 	c.a.Record.Complete(id, op)
 	switch {
 	case op.Outcome == history.OK:
 		c.positions[part] = next
+		c.near.follow(part, c.request.preferred())
+	case at != to.leader: // the leader may know better
+		c.near.leave(part)
+		c.router.forget(part)
 	case code == kerr.OffsetOutOfRange.Code && c.a.Lossy:
 		c.seek(op.Partition, to)
 	default: // where it is out of range the position is kept: under this contract the records below it must come back

@@ -85,6 +85,7 @@ type fetching struct {
 	req   kmsg.FetchRequest
 	resp  kmsg.FetchResponse
 	batch batchReader
+	blind bool // tells no leader epoch
 }
 
 // newFetching asks for at most maxBytes, and waits for the first record for at most maxWait.
@@ -101,11 +102,22 @@ func newFetching(topic string, maxWait time.Duration, maxBytes int32) *fetching 
 	return f
 }
 
+// from makes it the fetch of a consumer in a rack.
+func (f *fetching) from(n *nearby) { f.req.Rack, f.blind = n.rack, n.blind }
+
+// preferred is the broker that the last answer, which carried no error, sent the consumer to, history.NoBroker if none.
+func (f *fetching) preferred() history.BrokerID {
+	return history.BrokerID(f.resp.Topics[0].Partitions[0].PreferredReadReplica)
+}
+
 // poll fetches from op.Position and completes op with what came; next is the position after it, and code the answer's error
 // code, 0 also if none came. A poll without an answer had no effect either way, so it fails.
 func (f *fetching) poll(c *client, op *history.Op) (next history.Offset, code int16) {
 	part := &f.req.Topics[0].Partitions[0]
 	part.Partition, part.FetchOffset, part.CurrentLeaderEpoch = op.Partition.Index, int64(op.Position), int32(op.Epoch)
+	if f.blind {
+		part.CurrentLeaderEpoch = -1
+	}
 	next = op.Position
 	op.Outcome, op.Offset, op.HW, op.LogStart = history.Fail, history.UnknownOffset, history.UnknownOffset, history.UnknownOffset
 	if err := c.call(op.Broker, &f.req, &f.resp); err != nil {

@@ -28,6 +28,8 @@ type Append struct {
 	Timeout time.Duration // of one request
 	// Lossy says that the contract allows loss: a consumer whose position is out of range seeks to the end it is told, and goes on.
 	Lossy bool
+	// Nearby lets consumers read from followers, each from the one in its rack (RackOf).
+	Nearby bool
 	// Foreign, if set, is the last ForeignWriters of the producers and the last ForeignReaders of the consumers.
 	Foreign                        Foreign
 	ForeignWriters, ForeignReaders int

@@ -33,7 +33,11 @@ func (c *Clients) Consume(seat *workloads.Seat, until time.Duration) {
 		from[int32(i)] = kgo.NewOffset().AtStart()
 		k.processes[i], k.pending[i] = seat.Process(), -1
 	}
-	client, ok := c.open(seat, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{seat.Topic: from}))
+	opts := []kgo.Opt{kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{seat.Topic: from})}
+	if brokers := seat.Cluster.Brokers(); seat.Nearby {
+		opts = append(opts, kgo.Rack(workloads.RackOf(brokers[seat.Index%len(brokers)])))
+	}
+	client, ok := c.open(seat, opts...)
 	if !ok {
 		return
 	}
