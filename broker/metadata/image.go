@@ -14,7 +14,7 @@ type Image struct {
 	Index   int64 // of the last applied raft entry, 0 before the first
 	Brokers map[kafka.BrokerID]Broker
 	Topics  map[string]*Topic
-	Names   map[kafka.TopicID]string
+	Names   map[kafka.TopicID]string `json:"-"` // follows from Topics
 }
 
 // Broker is one registration (KIP-631).
