@@ -49,14 +49,14 @@ func (a *Append) runConsumer(index int, process int32, until time.Duration) {
 }
 
 // poll is one operation, and a seek where the position is out of range and the contract allows loss. A follower's high watermark may lag behind
-// the leader's, so it is not taken down.
+// the leader's, so it is not taken down; nor is that of an answer that nothing ties to the leader's epoch.
 func (c *consumer) poll(part int32, to route) {
 	at := c.near.place(part, to.leader)
 	op := history.Op{Process: c.process, Kind: history.Poll, Broker: at, Epoch: to.epoch,
 		Partition: history.Partition{Topic: c.a.Topic, Index: part}, Position: c.positions[part]}
 	id := c.a.Record.Invoke(op)
 	next, code := c.request.poll(c.client, &op)
-	if at != to.leader {
+	if at != to.leader || c.request.blind {
 		op.HW = history.UnknownOffset
 	}
 	c.a.Record.Complete(id, op)
