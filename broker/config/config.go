@@ -42,49 +42,52 @@ const (
 //	controller.listener.names=CONTROLLER
 //	controller.quorum.voters=1@10.0.0.2:9093
 type Config struct {
-	NodeID                       kafka.BrokerID // node.id
-	Broker                       bool           // process.roles contains broker
-	Controller                   bool           // process.roles contains controller
-	Voters                       []Voter        // controller.quorum.voters, ascending by id
-	Listeners                    []Listener     // listeners
-	AdvertisedListeners          []Listener     // advertised.listeners; none of a voter's for the controller
-	InterBrokerListener          string         // inter.broker.listener.name
-	ControllerListeners          []string       // controller.listener.names; none: the quorum is on the inter-broker listener
-	PlaintextListeners           []string       // listener.security.protocol.map: the listeners that it maps, each to PLAINTEXT
-	Rack                         string         // broker.rack; empty is none
-	ReplicaSelector              Selector       // replica.selector.class: from which replica consumers are told to read
-	DefaultReplicationFactor     int            // default.replication.factor
-	NumPartitions                int            // num.partitions
-	AutoCreateTopics             bool           // auto.create.topics.enable
-	DeleteTopics                 bool           // delete.topic.enable
-	MinInsyncReplicas            int            // min.insync.replicas
-	UncleanLeaderElection        bool           // unclean.leader.election.enable
-	EligibleLeaderReplicas       bool           // eligible.leader.replicas.enable; false is the classic mode
-	ReplicaLagTimeMax            time.Duration  // replica.lag.time.max.ms
-	ReplicaLagMaxMessages        int64          // replica.lag.max.messages (before 0.9); 0 is off
-	ReplicaFetchWaitMax          time.Duration  // replica.fetch.wait.max.ms
-	ReplicaFetchMinBytes         int            // replica.fetch.min.bytes
-	ReplicaFetchMaxBytes         int            // replica.fetch.max.bytes, of one partition
-	ReplicaFetchResponseMaxBytes int            // replica.fetch.response.max.bytes
-	ReplicaFetchBackoff          time.Duration  // replica.fetch.backoff.ms
-	ReplicaSocketTimeout         time.Duration  // replica.socket.timeout.ms
-	HWCheckpointInterval         time.Duration  // replica.high.watermark.checkpoint.interval.ms
-	RecoveryCheckpointInterval   time.Duration  // log.flush.offset.checkpoint.interval.ms
-	BrokerSessionTimeout         time.Duration  // broker.session.timeout.ms
-	BrokerHeartbeatInterval      time.Duration  // broker.heartbeat.interval.ms
-	QuorumElectionTimeout        time.Duration  // controller.quorum.election.timeout.ms
-	QuorumFetchTimeout           time.Duration  // controller.quorum.fetch.timeout.ms: a leader without a majority for so long resigns
-	ControllerSocketTimeout      time.Duration  // controller.socket.timeout.ms: of requests to the controller
-	ControlledShutdown           bool           // controlled.shutdown.enable
-	AutoLeaderRebalance          bool           // auto.leader.rebalance.enable
-	LeaderImbalanceCheckInterval time.Duration  // leader.imbalance.check.interval.seconds
-	LogSegmentBytes              int            // log.segment.bytes
-	LogIndexIntervalBytes        int            // log.index.interval.bytes
-	MessageMaxBytes              int            // message.max.bytes, of one batch
-	FetchMaxBytes                int            // fetch.max.bytes
-	SocketRequestMaxBytes        int            // socket.request.max.bytes
-	Bug                          *bug.Switch    // tidemark.bug: the known bug that is switched on; nil is none
-	Shell                        Shell          // what the state machine knows nothing of
+	NodeID                            kafka.BrokerID // node.id
+	Broker                            bool           // process.roles contains broker
+	Controller                        bool           // process.roles contains controller
+	Voters                            []Voter        // controller.quorum.voters, ascending by id
+	Listeners                         []Listener     // listeners
+	AdvertisedListeners               []Listener     // advertised.listeners; none of a voter's for the controller
+	InterBrokerListener               string         // inter.broker.listener.name
+	ControllerListeners               []string       // controller.listener.names; none: the quorum is on the inter-broker listener
+	PlaintextListeners                []string       // listener.security.protocol.map: the listeners that it maps, each to PLAINTEXT
+	Rack                              string         // broker.rack; empty is none
+	ReplicaSelector                   Selector       // replica.selector.class: from which replica consumers are told to read
+	DefaultReplicationFactor          int            // default.replication.factor
+	NumPartitions                     int            // num.partitions
+	AutoCreateTopics                  bool           // auto.create.topics.enable
+	DeleteTopics                      bool           // delete.topic.enable
+	MinInsyncReplicas                 int            // min.insync.replicas
+	UncleanLeaderElection             bool           // unclean.leader.election.enable
+	EligibleLeaderReplicas            bool           // eligible.leader.replicas.enable; false is the classic mode
+	ReplicaLagTimeMax                 time.Duration  // replica.lag.time.max.ms
+	ReplicaLagMaxMessages             int64          // replica.lag.max.messages (before 0.9); 0 is off
+	ReplicaFetchWaitMax               time.Duration  // replica.fetch.wait.max.ms
+	ReplicaFetchMinBytes              int            // replica.fetch.min.bytes
+	ReplicaFetchMaxBytes              int            // replica.fetch.max.bytes, of one partition
+	ReplicaFetchResponseMaxBytes      int            // replica.fetch.response.max.bytes
+	ReplicaFetchBackoff               time.Duration  // replica.fetch.backoff.ms
+	ReplicaSocketTimeout              time.Duration  // replica.socket.timeout.ms
+	HWCheckpointInterval              time.Duration  // replica.high.watermark.checkpoint.interval.ms
+	RecoveryCheckpointInterval        time.Duration  // log.flush.offset.checkpoint.interval.ms
+	BrokerSessionTimeout              time.Duration  // broker.session.timeout.ms
+	BrokerHeartbeatInterval           time.Duration  // broker.heartbeat.interval.ms
+	QuorumElectionTimeout             time.Duration  // controller.quorum.election.timeout.ms
+	QuorumFetchTimeout                time.Duration  // controller.quorum.fetch.timeout.ms: a leader without a majority for so long resigns
+	ControllerSocketTimeout           time.Duration  // controller.socket.timeout.ms: of requests to the controller
+	ControlledShutdown                bool           // controlled.shutdown.enable
+	AutoLeaderRebalance               bool           // auto.leader.rebalance.enable
+	LeaderImbalanceCheckInterval      time.Duration  // leader.imbalance.check.interval.seconds
+	LogSegmentBytes                   int            // log.segment.bytes
+	ProducerIDExpiration              time.Duration  // producer.id.expiration.ms
+	ProducerIDExpirationCheckInterval time.Duration  // producer.id.expiration.check.interval.ms
+	ProducerIDBlockSize               int64          // tidemark.producer.id.block.size; Kafka's is 1000 always
+	LogIndexIntervalBytes             int            // log.index.interval.bytes
+	MessageMaxBytes                   int            // message.max.bytes, of one batch
+	FetchMaxBytes                     int            // fetch.max.bytes
+	SocketRequestMaxBytes             int            // socket.request.max.bytes
+	Bug                               *bug.Switch    // tidemark.bug: the known bug that is switched on; nil is none
+	Shell                             Shell          // what the state machine knows nothing of
 }
 
 // Default returns Kafka's defaults, but for a single partition's worth of everything that a Node needs to be told: NodeID,
@@ -101,6 +104,7 @@ func Default() Config {
 		BrokerHeartbeatInterval: 2 * time.Second, QuorumElectionTimeout: time.Second, QuorumFetchTimeout: 2 * time.Second,
 		ControllerSocketTimeout: 30 * time.Second, ControlledShutdown: true, AutoLeaderRebalance: true,
 		LeaderImbalanceCheckInterval: 300 * time.Second, LogSegmentBytes: 1 << 30, LogIndexIntervalBytes: 4096,
+		ProducerIDExpiration: 24 * time.Hour, ProducerIDExpirationCheckInterval: 10 * time.Minute, ProducerIDBlockSize: 1000,
 		MessageMaxBytes: 1048588, FetchMaxBytes: 55 << 20, SocketRequestMaxBytes: 100 << 20,
 		Shell: defaultShell(),
 	}

@@ -19,6 +19,8 @@ const (
 	BrokerNotAvailable           Code = 8
 	ReplicaNotAvailable          Code = 9
 	MessageTooLarge              Code = 10
+	CoordinatorLoadInProgress    Code = 14
+	CoordinatorNotAvailable      Code = 15
 	InvalidTopic                 Code = 17
 	RecordListTooLarge           Code = 18
 	NotEnoughReplicas            Code = 19
@@ -33,6 +35,9 @@ const (
 	NotController                Code = 41
 	InvalidRequest               Code = 42
 	UnsupportedForMessageFormat  Code = 43
+	OutOfOrderSequenceNumber     Code = 45
+	InvalidProducerEpoch         Code = 47
+	InvalidTxnState              Code = 48
 	StorageError                 Code = 56
 	FetchSessionIDNotFound       Code = 70
 	InvalidFetchSessionEpoch     Code = 71

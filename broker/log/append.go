@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"math"
 
+	"tidemark/broker/bug"
 	"tidemark/broker/kafka"
 )
 
 // Append appends a producer's batches as leader of epoch: it validates them (magic 2, size, CRC, dense offset deltas), writes base
-// offsets and the epoch into them (in place) and returns the offset of the first record and the new end. A *InvalidBatch refuses
-// them all, and changes nothing; any other error is the disk's.
+// offsets and the epoch into them (in place) and returns the offset of the first record and the one behind the last, which is the new end.
+// A batch that its idempotent producer had appended before is not appended again: the offsets are then those of the original, and the end
+// stays. A *InvalidBatch refuses them all, and changes nothing; any other error is the disk's.
 func (l *Log) Append(batches []byte, epoch kafka.Epoch) (first, end kafka.Offset, err error) {
 	if epoch < 0 || epoch < l.LatestEpoch() {
 		return 0, l.end, reject(kafka.NotLeaderOrFollower, "append in epoch %d, expected at least %d", epoch, max(0, l.LatestEpoch()))
@@ -27,6 +29,15 @@ func (l *Log) Append(batches []byte, epoch kafka.Epoch) (first, end kafka.Offset
 		if err != nil {
 			return 0, l.end, err
 		}
+		if s, ok := sequenceOf(rest, next); ok {
+			if b.Size != len(batches) { // as Kafka asks of every producer (ProduceRequest.validateRecords)
+				return 0, l.end, reject(kafka.InvalidRecord, "%d bytes with a batch of %d of an idempotent producer, expected no other batch", len(batches), b.Size)
+			}
+			original, copied, err := l.producers.admit(s)
+			if err != nil || copied {
+				return original.base, original.end, err
+			}
+		}
 		if next > math.MaxInt64-1-kafka.Offset(b.Records) {
 			return 0, l.end, reject(kafka.InvalidRecord, "%d records at offset %d, expected offsets below 2^63", b.Records, next)
 		}
@@ -40,7 +51,7 @@ func (l *Log) Append(batches []byte, epoch kafka.Epoch) (first, end kafka.Offset
 		next += kafka.Offset(binary.BigEndian.Uint32(rest[atRecords:]))
 		rest = rest[size:]
 	}
-	if err := l.write(batches); err != nil {
+	if err := l.write(batches, false); err != nil {
 		return 0, l.end, err
 	}
 	return first, l.end, nil
@@ -62,12 +73,22 @@ func (l *Log) validateProduced(b []byte) (Batch, error) {
 	switch codec := attributes & attrCodec; {
 	case attributes&attrControl != 0:
 		return h, reject(kafka.InvalidRecord, "control batch from a producer, expected data")
+	case attributes&attrTransactional != 0:
+		return h, reject(kafka.InvalidTxnState, "batch of a transaction, expected none: there is no transaction coordinator")
+	case !validSequence(b):
+		return h, reject(kafka.InvalidRecord, "batch of an idempotent producer with an epoch or a sequence number below 0, expected none")
 	case codec > uint16(codecZstd):
 		return h, reject(kafka.InvalidRecord, "compression codec %d, expected at most %d", codec, codecZstd)
 	case codec == 0:
 		return h, checkRecords(b[headerSize:h.Size], h.Records)
 	}
 	return h, nil
+}
+
+// validSequence looks at the epoch and sequence number in the header of a batch whose producer is idempotent.
+func validSequence(h []byte) bool {
+	s, ok := sequenceOf(h, 0)
+	return !ok || s.epoch >= 0 && s.first >= 0
 }
 
 // AppendFetched appends batches as the leader sent them: offsets and epochs are kept; the first must start at End. A trailing
@@ -93,14 +114,14 @@ func (l *Log) AppendFetched(batches []byte) (end kafka.Offset, err error) {
 		next, epoch = b.Last+1, b.Epoch
 		whole += b.Size
 	}
-	if err := l.write(batches[:whole]); err != nil {
+	if err := l.write(batches[:whole], true); err != nil {
 		return l.end, err
 	}
 	return l.end, nil
 }
 
 // write appends whole, validated batches, rolling segments as they fill.
-func (l *Log) write(data []byte) error {
+func (l *Log) write(data []byte, fetched bool) error {
 	for len(data) > 0 {
 		s := l.active()
 		n := l.fitting(s, data)
@@ -110,7 +131,7 @@ func (l *Log) write(data []byte) error {
 			}
 			continue
 		}
-		if err := l.writeRun(s, data[:n]); err != nil {
+		if err := l.writeRun(s, data[:n], fetched); err != nil {
 			return err
 		}
 		data = data[n:]
@@ -133,7 +154,7 @@ func (l *Log) fitting(s *segment, data []byte) int {
 	return n
 }
 
-func (l *Log) writeRun(s *segment, data []byte) error {
+func (l *Log) writeRun(s *segment, data []byte, fetched bool) error {
 	if _, err := s.file.WriteAt(data, s.size); err != nil {
 		return fmt.Errorf("append to %s: %w", s.logPath, err)
 	}
@@ -147,6 +168,9 @@ func (l *Log) writeRun(s *segment, data []byte) error {
 			return fmt.Errorf("append to %s: %w", s.indexPath, err)
 		}
 		l.AssignEpoch(b.Epoch, b.Base)
+		if q, ok := sequenceOf(data, b.Base); ok && !l.cfg.Bug.Bites(bug.ProducersLeaderOnly, fetched) {
+			l.producers.note(q)
+		}
 		l.tail.add(b, s.size, data[:b.Size])
 		s.size += int64(b.Size)
 		s.end, l.end = b.Last+1, b.Last+1
@@ -160,6 +184,7 @@ func (l *Log) roll() error {
 	if err := l.active().closeIndex(); err != nil {
 		return err
 	}
+	l.oweSnapshot()
 	return l.startSegment(l.end)
 }
 

@@ -12,18 +12,20 @@ import (
 // The fields of a v2 record batch's header (Kafka's DefaultRecordBatch.java), by their byte offsets. The CRC covers everything
 // from the attributes on, so that a leader may write base offset and epoch without touching it.
 const (
-	atBase       = 0
-	atLength     = 8
-	atEpoch      = 12
-	atMagic      = 16
-	atCRC        = 17
-	atAttributes = 21
-	atLastDelta  = 23
-	atFirstTime  = 27
-	atMaxTime    = 35
-	atProducerID = 43
-	atRecords    = 57
-	headerSize   = 61
+	atBase          = 0
+	atLength        = 8
+	atEpoch         = 12
+	atMagic         = 16
+	atCRC           = 17
+	atAttributes    = 21
+	atLastDelta     = 23
+	atFirstTime     = 27
+	atMaxTime       = 35
+	atProducerID    = 43
+	atProducerEpoch = 51
+	atSequence      = 53
+	atRecords       = 57
+	headerSize      = 61
 
 	lengthOverhead = 12 // what the length field does not count: itself and the base offset
 )
@@ -32,6 +34,7 @@ const (
 const (
 	attrCodec         = 0x07
 	attrLogAppendTime = 0x08
+	attrTransactional = 0x10
 	attrControl       = 0x20
 )
 
@@ -106,7 +109,8 @@ func stamp(b []byte, base kafka.Offset, epoch kafka.Epoch) {
 }
 
 // InvalidBatch is a batch that a log refuses, with the error code for the producer: CORRUPT_MESSAGE, MESSAGE_TOO_LARGE,
-// RECORD_LIST_TOO_LARGE, INVALID_RECORD, UNSUPPORTED_FOR_MESSAGE_FORMAT, or NOT_LEADER_OR_FOLLOWER for an epoch that has passed.
+// RECORD_LIST_TOO_LARGE, INVALID_RECORD, UNSUPPORTED_FOR_MESSAGE_FORMAT, NOT_LEADER_OR_FOLLOWER for a leader epoch that has passed, or what
+// becomes of an idempotent producer's batch: OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE.
 type InvalidBatch struct {
 	Code   kafka.Code
 	Reason string

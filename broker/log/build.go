@@ -17,6 +17,15 @@ func BuildBatch(base kafka.Offset, epoch kafka.Epoch, ms int64, values ...[]byte
 	return buildBatch(base, epoch, ms, 0, len(values), records)
 }
 
+// Sequence makes a batch that of an idempotent producer, in place: its producer id and epoch, and the sequence number of its first record.
+func Sequence(b []byte, producer int64, epoch int16, first int32) []byte {
+	binary.BigEndian.PutUint64(b[atProducerID:], uint64(producer))
+	binary.BigEndian.PutUint16(b[atProducerEpoch:], uint16(epoch))
+	binary.BigEndian.PutUint32(b[atSequence:], uint32(first))
+	seal(b)
+	return b
+}
+
 // buildBatch makes a batch around n records as they stand on the wire, compressed as the attributes say.
 func buildBatch(base kafka.Offset, epoch kafka.Epoch, ms int64, attributes uint16, n int, records []byte) []byte {
 	b := make([]byte, headerSize, headerSize+len(records))

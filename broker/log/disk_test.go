@@ -131,7 +131,12 @@ func (f *failing) Open(path string, create bool) (disk.File, error) {
 	return failingFile{file, f}, nil
 }
 
-func (f *failing) Remove(path string) error { return errors.Join(f.next(), f.FS.Remove(path)) }
+func (f *failing) Remove(path string) error {
+	if err := f.next(); err != nil { // and nothing else: that the file was not there would be no error
+		return err
+	}
+	return f.FS.Remove(path)
+}
 
 func (f *failing) Rename(from, to string) error { return errors.Join(f.next(), f.FS.Rename(from, to)) }
 

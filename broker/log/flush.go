@@ -2,6 +2,7 @@ package log
 
 import (
 	"path"
+	"slices"
 
 	"tidemark/broker/disk"
 	"tidemark/broker/kafka"
@@ -64,6 +65,7 @@ func (l *Log) FlushSteps() ([]disk.Step, kafka.Offset) {
 			steps = append(steps, disk.Step{Op: disk.SyncFile, Path: s.logPath}, disk.Step{Op: disk.SyncFile, Path: s.indexPath})
 		}
 	}
+	steps = append(steps, l.snapshotSteps()...)
 	if f.epochs > f.done {
 		steps = append(steps, disk.ReplaceFile(l.dir, epochFile, FormatEpochs(l.epochs.entries))...)
 	}
@@ -83,6 +85,7 @@ func (l *Log) Flushed(end kafka.Offset) {
 	for i, u := range f.underWay {
 		if u.end == end {
 			f.done = u.version
+			l.owed = slices.DeleteFunc(l.owed, func(o owedSnapshot) bool { return o.version <= f.done })
 			l.recoveryPoint = max(l.recoveryPoint, u.covers)
 			f.underWay = append(f.underWay[:0], f.underWay[i+1:]...)
 			return

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tidemark/broker/bug"
 	"tidemark/broker/disk"
 	"tidemark/broker/kafka"
 )
@@ -16,6 +17,7 @@ type Config struct {
 	SegmentBytes       int // log.segment.bytes: a segment rolls before it would exceed this
 	IndexIntervalBytes int // log.index.interval.bytes
 	MaxBatchBytes      int // message.max.bytes
+	Bug                *bug.Switch
 }
 
 func (c Config) check() error {
@@ -37,6 +39,9 @@ type Log struct {
 	tail          tail
 	window        window
 	flush         flushState
+	producers     producers
+	owed          []owedSnapshot // of producers, for the next flush to write, ascending
+	snapshotsCut  bool           // see SnapshotsCut
 }
 
 // Start is the log start offset.

@@ -34,7 +34,7 @@ func Open(fsys disk.FS, dir string, cfg Config, recoveryPoint kafka.Offset, clea
 	if err := cfg.check(); err != nil {
 		return nil, Recovery{}, err
 	}
-	l := &Log{fs: fsys, dir: dir, cfg: cfg}
+	l := &Log{fs: fsys, dir: dir, cfg: cfg, producers: producers{bug: cfg.Bug}}
 	rec, err := l.open(recoveryPoint, clean)
 	if err != nil {
 		return nil, rec, errors.Join(fmt.Errorf("open log %s: %w", dir, err), l.Close())
@@ -48,7 +48,11 @@ func (l *Log) open(recoveryPoint kafka.Offset, clean bool) (Recovery, error) {
 		return Recovery{}, err
 	}
 	if len(bases) == 0 {
-		return l.create(recoveryPoint, clean)
+		rec, err := l.create(recoveryPoint, clean)
+		if err != nil {
+			return rec, err
+		}
+		return rec, l.recoverProducers()
 	}
 	for _, base := range bases {
 		s := newSegment(l.dir, base)
@@ -78,6 +82,9 @@ func (l *Log) open(recoveryPoint kafka.Offset, clean bool) (Recovery, error) {
 		return Recovery{}, err
 	}
 	if err := r.settle(end); err != nil {
+		return Recovery{}, err
+	}
+	if err := l.recoverProducers(); err != nil {
 		return Recovery{}, err
 	}
 	if !clean && end < recoveryPoint {

@@ -140,7 +140,7 @@ func TestHugeLength(t *testing.T) {
 	must(t, err)
 	must(t, f.Truncate(10<<20))
 	used := allocated(func() {
-		l, rec, err := Open(fs, "t", Config{1000, 0, 1000}, 0, false)
+		l, rec, err := Open(fs, "t", Config{SegmentBytes: 1000, MaxBatchBytes: 1000}, 0, false)
 		must(t, err)
 		if l.End() != 0 || !strings.Contains(rec.Reason, "CRC") {
 			t.Errorf("%+v", rec)

@@ -2,20 +2,27 @@ package log
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 
+	"tidemark/broker/bug"
 	"tidemark/broker/disk"
 	"tidemark/broker/kafka"
 )
 
 // TestScenarios runs the stories in testdata. Each file works on one log in directory "t" of a disk in memory:
 //
-//	open [clean] [recovery-point=N] [segment=BYTES] [interval=BYTES] [max-batch=BYTES]
+//	open [clean] [bug:NAME] [recovery-point=N] [segment=BYTES] [interval=BYTES] [max-batch=BYTES]
 //	append epoch=N value...          as leader; values joined by + make one batch, each word a batch
+//	  ... producer=ID [of=EPOCH] sequence=N    of an idempotent producer, also with fetched; the next batch goes on behind it
+//	producers                        what is known of idempotent producers: [sequence numbers]@[offsets]; with them:
+//	expire now=N after=N             in seconds
 //	fetched base=N epoch=N value...  as follower
 //	assign epoch=N start=N           epoch-end N...
 //	read from=N [bound=N] [max=BYTES] [one]
@@ -29,7 +36,7 @@ import (
 //	put FILE                         makes a file hold the lines below the command
 //	show FILE                        prints a text file
 //	remove FILE...                   files: lists all with their sizes
-//	close
+//	close, close-cleanly             the latter as a clean shutdown does
 //
 // All but reads print the log's state afterwards.
 func TestScenarios(t *testing.T) {
@@ -76,6 +83,11 @@ func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
 			report(&out, err, "since %d: offset %d at %d", n, offset, at)
 		}
 		return out.String()
+	case "producers":
+		return s.producers()
+	case "expire":
+		s.log.ExpireProducers(time.Duration(args["now"])*time.Second, time.Duration(args["after"])*time.Second)
+		return s.producers()
 	case "truncate":
 		_, err := s.log.Truncate(kafka.Offset(numbers(words)[0]))
 		report(&out, err, "")
@@ -94,6 +106,12 @@ func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
 		return s.files()
 	case "dump":
 		return s.dump()
+	case "close-cleanly":
+		s.log.SnapshotProducers()
+		s.begin(&out)
+		s.finish()
+		report(&out, s.log.Close(), "")
+		return out.String()
 	case "close":
 		report(&out, s.log.Close(), "")
 		return out.String()
@@ -111,7 +129,13 @@ func (s *scenario) open(out *strings.Builder, words []string, args map[string]in
 			*field = int(v)
 		}
 	}
-	l, rec, err := Open(s.fs, "t", s.cfg, kafka.Offset(args["recovery-point"]), len(words) > 0 && words[0] == "clean")
+	s.cfg.Bug = nil
+	for _, w := range words {
+		if name, ok := strings.CutPrefix(w, "bug:"); ok {
+			s.cfg.Bug = bug.On(bug.Name(name))
+		}
+	}
+	l, rec, err := Open(s.fs, "t", s.cfg, kafka.Offset(args["recovery-point"]), slices.Contains(words, "clean"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -133,7 +157,12 @@ func (s *scenario) batches(base int64, words []string, args map[string]int64) []
 		for v := range strings.SplitSeq(w, "+") {
 			values = append(values, []byte(v))
 		}
-		all = append(all, BuildBatch(kafka.Offset(base), kafka.Epoch(args["epoch"]), args["at"], values...)...)
+		b := BuildBatch(kafka.Offset(base), kafka.Epoch(args["epoch"]), args["at"], values...)
+		if id, ok := args["producer"]; ok {
+			Sequence(b, id, int16(args["of"]), int32(args["sequence"]))
+			args["sequence"] = int64(addSequence(int32(args["sequence"]), int32(len(values))))
+		}
+		all = append(all, b...)
 		base += int64(len(values))
 	}
 	return all[:len(all)-int(args["short"])]
@@ -206,6 +235,23 @@ func (s *scenario) state(out *strings.Builder) {
 		}
 		fmt.Fprintln(out)
 	}
+}
+
+// producers tells each producer's epoch and last batches.
+func (s *scenario) producers() string {
+	var out strings.Builder
+	for _, id := range slices.Sorted(maps.Keys(s.log.producers.byID)) {
+		p := s.log.producers.byID[id]
+		fmt.Fprintf(&out, "producer %d epoch %d:", id, p.epoch)
+		for _, b := range p.batches {
+			fmt.Fprintf(&out, " %d-%d@%d-%d", b.first, b.last, b.base, b.end-1)
+		}
+		fmt.Fprintln(&out)
+	}
+	if out.Len() == 0 {
+		return "none\n"
+	}
+	return out.String()
 }
 
 func (s *scenario) dump() string {

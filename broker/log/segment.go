@@ -3,6 +3,7 @@ package log
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"tidemark/broker/disk"
 	"tidemark/broker/kafka"
@@ -109,12 +110,12 @@ func (s *segment) cut(fs disk.FS, pos int64, end kafka.Offset) error {
 	return nil
 }
 
-// remove closes and deletes the segment's files.
+// remove closes and deletes the segment's files, and the snapshot of producers where it begins.
 func (s *segment) remove(fs disk.FS) error {
 	if err := s.close(); err != nil {
 		return err
 	}
-	for _, path := range []string{s.logPath, s.indexPath} {
+	for _, path := range []string{s.logPath, s.indexPath, strings.TrimSuffix(s.logPath, logSuffix) + snapshotSuffix} {
 		if err := disk.Run(fs, disk.Step{Op: disk.RemoveFile, Path: path}); err != nil {
 			return err
 		}

@@ -25,6 +25,9 @@ func (l *Log) Truncate(to kafka.Offset) (kafka.Offset, error) {
 	if l.epochs.trim(to) {
 		l.flush.epochsChanged()
 	}
+	if err := l.truncateProducers(); err != nil {
+		return l.end, fmt.Errorf("producers below %d: %w", to, err)
+	}
 	return l.end, nil
 }
 
@@ -43,6 +46,7 @@ func (l *Log) cut(to kafka.Offset) error {
 		}
 		l.segments = l.segments[:len(l.segments)-1]
 		l.flush.dirChanged()
+		l.snapshotsCut = true
 	}
 	if err := s.cut(l.fs, pos, b.Base); err != nil {
 		return err
@@ -72,5 +76,6 @@ func (l *Log) TruncateFully(at kafka.Offset) error {
 	if l.epochs.trim(0) {
 		l.flush.epochsChanged()
 	}
+	l.producers.byID, l.owed, l.snapshotsCut = nil, nil, true
 	return l.startSegment(at)
 }

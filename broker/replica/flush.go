@@ -97,10 +97,10 @@ func (m *Manager) hws() map[kafka.TopicPartition]kafka.Offset {
 	return offsets
 }
 
-// checkpointRecovery writes every log's recovery point.
-func (m *Manager) checkpointRecovery(job flushJob) disk.FlushID {
+// checkpointRecovery writes every log's recovery point, after what has to be done first.
+func (m *Manager) checkpointRecovery(job flushJob, first ...disk.Step) disk.FlushID {
 	m.recoveryMoved = false
-	return m.hand(disk.ReplaceFile("", recoveryCheckpoint, log.FormatOffsets(m.recoveryPoints())), job)
+	return m.hand(append(first, disk.ReplaceFile("", recoveryCheckpoint, log.FormatOffsets(m.recoveryPoints()))...), job)
 }
 
 // recoveryPoints are those of every log, to be saved.
@@ -129,6 +129,7 @@ func (m *Manager) BeginShutdown(now time.Duration) {
 	var steps []disk.Step
 	recovery := make(map[kafka.TopicPartition]kafka.Offset, len(m.parts))
 	for _, p := range m.parts {
+		p.log.SnapshotProducers()
 		s, end := p.log.FlushSteps()
 		steps = append(steps, s...)
 		recovery[p.tp] = end

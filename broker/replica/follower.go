@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"tidemark/broker/bug"
+	"tidemark/broker/disk"
 	"tidemark/broker/kafka"
 	"tidemark/broker/log"
 	"tidemark/broker/metadata"
@@ -149,7 +150,9 @@ func (m *Manager) truncated(p *Partition, oldEnd kafka.Offset, why string) {
 	if p.hw < oldHW {
 		m.checkpointHW() // other records will stand between the two: the old one must not be believed after a crash
 	}
-	if p.savedRecovery > end {
+	if p.log.SnapshotsCut() {
+		p.gate = m.checkpointRecovery(flushJob{gated: p}, disk.Step{Op: disk.SyncDir, Path: p.dir})
+	} else if p.savedRecovery > end {
 		p.gate = m.checkpointRecovery(flushJob{gated: p})
 	}
 	m.maybeFlush(p)

@@ -97,6 +97,7 @@ type Manager struct {
 	nextISRCheck           time.Duration
 	nextHWCheckpoint       time.Duration
 	nextRecoveryCheckpoint time.Duration
+	nextProducerExpiry     time.Duration
 	hwMoved                bool // since the last checkpoint
 	recoveryMoved          bool
 
@@ -131,6 +132,12 @@ func (m *Manager) Tick(now time.Duration) {
 			m.checkpointHW()
 		}
 	}
+	if now >= m.nextProducerExpiry {
+		m.nextProducerExpiry = now + m.cfg.ProducerIDExpirationCheckInterval
+		for _, p := range m.parts {
+			p.log.ExpireProducers(now, m.cfg.ProducerIDExpiration)
+		}
+	}
 	if now >= m.nextRecoveryCheckpoint {
 		m.nextRecoveryCheckpoint = now + m.cfg.RecoveryCheckpointInterval
 		if m.recoveryMoved {
@@ -144,7 +151,7 @@ func (m *Manager) Deadline() time.Duration {
 	if m.stopping {
 		return forever
 	}
-	at := min(m.nextISRCheck, m.nextHWCheckpoint, m.nextRecoveryCheckpoint, m.purgatory.deadline(), m.alter.deadline())
+	at := min(m.nextISRCheck, m.nextHWCheckpoint, m.nextRecoveryCheckpoint, m.nextProducerExpiry, m.purgatory.deadline(), m.alter.deadline())
 	for _, f := range m.fetchers {
 		at = min(at, f.deadline())
 	}

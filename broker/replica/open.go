@@ -32,6 +32,7 @@ func Open(cfg config.Config, fsys disk.FS, now time.Duration) (*Manager, error) 
 		nextISRCheck:           now + isrCheckInterval(cfg.ReplicaLagTimeMax),
 		nextHWCheckpoint:       now + cfg.HWCheckpointInterval,
 		nextRecoveryCheckpoint: now + cfg.RecoveryCheckpointInterval,
+		nextProducerExpiry:     now + cfg.ProducerIDExpirationCheckInterval,
 	}
 	clean, err := m.takeMarker()
 	if err != nil {
@@ -132,7 +133,7 @@ func (m *Manager) readCheckpoint(name string) (offsets map[kafka.TopicPartition]
 // openReplica opens a replica's log; until the metadata tells its role it is offline. notes are what else there is to say of it.
 func (m *Manager) openReplica(tp kafka.TopicPartition, id kafka.TopicID, hw, recoveryPoint kafka.Offset, clean bool, notes ...error) error {
 	p := &Partition{tp: tp, topicID: id, dir: tp.String(), epoch: kafka.NoEpoch, leader: kafka.NoBroker, version: 1}
-	cfg := log.Config{SegmentBytes: m.cfg.LogSegmentBytes, IndexIntervalBytes: m.cfg.LogIndexIntervalBytes, MaxBatchBytes: m.cfg.MessageMaxBytes}
+	cfg := log.Config{SegmentBytes: m.cfg.LogSegmentBytes, IndexIntervalBytes: m.cfg.LogIndexIntervalBytes, MaxBatchBytes: m.cfg.MessageMaxBytes, Bug: m.cfg.Bug}
 	l, rec, err := log.Open(m.fs, p.dir, cfg, recoveryPoint, clean)
 	if err != nil {
 		return fmt.Errorf("opening the log of %v: %w", tp, err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"tidemark/broker/bug"
 	"tidemark/broker/kafka"
 	"tidemark/broker/log"
 )
@@ -64,7 +65,7 @@ func (m *Manager) Produce(now time.Duration, req *kmsg.ProduceRequest, tok Token
 		m.purgatory.add(&d.delayed)
 		for i := range d.waits {
 			w := &d.waits[i]
-			w.p.produces = append(w.p.produces, w)
+			w.p.await(w)
 		}
 	}
 }
@@ -82,6 +83,9 @@ func (m *Manager) append(now time.Duration, tp kafka.TopicPartition, id kafka.To
 		return nil, 0, kafka.InconsistentTopicID
 	}
 	if code := admitAppend(acks, p.role == leading && p.gate == 0, len(p.isr), p.minISR); code != kafka.None {
+		if m.cfg.Bug.Bites(bug.StateBeforeAppend, code == kafka.NotEnoughReplicas && p.log.Anticipate(records, false)) {
+			p.log.Anticipate(records, true)
+		}
 		return nil, 0, code
 	}
 	if acks == acksAll && m.purgatory.full() {
@@ -94,6 +98,9 @@ func (m *Manager) append(now time.Duration, tp kafka.TopicPartition, id kafka.To
 		return nil, 0, appendCode(err)
 	}
 	answer.BaseOffset, answer.LogStartOffset = int64(first), int64(p.log.Start())
+	if p.log.End() == before { // sent again: it is answered as the original is, not before that is committed
+		return p, end, kafka.None
+	}
 	p.version++
 	m.step(Step{Kind: StepAppend, Partition: p.tp, Epoch: p.epoch, Peer: p.leader, From: before, To: end})
 	m.maybeFlush(p)

@@ -118,6 +118,16 @@ func (q *purgatory) down(i int) {
 	}
 }
 
+// await adds an append to those that wait for a partition's high watermark, by required offset: of a batch that was sent again it is that
+// of the original.
+func (p *Partition) await(w *produceWait) {
+	i := len(p.produces)
+	for i > 0 && p.produces[i-1].required > w.required {
+		i--
+	}
+	p.produces = slices.Insert(p.produces, i, w)
+}
+
 // expire answers every request whose time is up.
 func (m *Manager) expire(now time.Duration) {
 	for m.purgatory.deadline() <= now {
