@@ -33,7 +33,7 @@ func (m *Manager) becomeFollower(now time.Duration, p *Partition, reg metadata.P
 	p.retryAt = now
 	m.step(Step{Kind: StepFollow, Partition: p.tp, Epoch: p.epoch, Peer: p.leader, From: p.hw, To: p.log.End()})
 	if m.cfg.Bug.Bites(bug.TruncateToHW, p.role == following && p.log.End() > p.hw && p.flushing == 0) {
-		m.truncateTo(now, p, p.epoch, p.hw)
+		m.cut(now, p, p.hw, "to its own high watermark")
 	}
 	if p.role == following {
 		m.fetcher(p.leader).add(p)
@@ -88,12 +88,17 @@ func (m *Manager) follow(now time.Duration, a asked, r *kmsg.FetchResponseTopicP
 // truncateTo cuts the follower's log where it leaves the leader's. The leader's high watermark is not looked at: it speaks of
 // records that this log does not have yet (KAFKA-14704).
 func (m *Manager) truncateTo(now time.Duration, p *Partition, epoch kafka.Epoch, given kafka.Offset) {
+	found, ownEnd := p.log.EpochEnd(epoch)
+	to := max(truncationTarget(given, ownEnd, found != kafka.NoEpoch, p.log.End()), p.log.Start())
+	m.cut(now, p, to, fmt.Sprintf("diverged: leader %d ends epoch %d at %d", p.leader, epoch, given))
+}
+
+// cut makes a log end at an offset, if its files allow it now.
+func (m *Manager) cut(now time.Duration, p *Partition, to kafka.Offset, why string) {
 	if m.waitForFlush(p) {
 		return
 	}
 	oldEnd, oldEpoch := p.log.End(), p.log.LatestEpoch()
-	found, ownEnd := p.log.EpochEnd(epoch)
-	to := max(truncationTarget(given, ownEnd, found != kafka.NoEpoch, oldEnd), p.log.Start())
 	empty := func(e log.EpochStart) bool { return e.Start >= to } // an epoch without a record
 	if m.cfg.Bug.Bites(bug.UntrimmedEpochCache, to >= oldEnd && slices.ContainsFunc(p.log.Epochs(), empty)) {
 		p.retryAt = now + m.cfg.ReplicaFetchBackoff
@@ -108,7 +113,7 @@ func (m *Manager) truncateTo(now time.Duration, p *Partition, epoch kafka.Epoch,
 		p.retryAt = now + m.cfg.ReplicaFetchBackoff // the answer led nowhere: the same question must not be asked at once
 		return
 	}
-	m.truncated(p, oldEnd, fmt.Sprintf("diverged: leader %d ends epoch %d at %d", p.leader, epoch, given))
+	m.truncated(p, oldEnd, why)
 }
 
 // restartAt empties the log and starts it at the leader's log start: what the follower has is not in the leader's log any more. The
