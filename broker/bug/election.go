@@ -4,7 +4,7 @@ package bug
 const (
 	// UncleanElection elects any live replica.
 	UncleanElection Name = "unclean-election"
-	// LastReplicaStanding keeps the last member of an ISR in it, whatever it lost.
+	// LastReplicaStanding lets the last member of an ISR lead again, whatever it lost.
 	LastReplicaStanding Name = "last-replica-standing"
 	// StaleCleanShutdown believes a marker of an earlier clean shutdown.
 	StaleCleanShutdown Name = "stale-clean-shutdown"
@@ -18,7 +18,7 @@ var election = []Entry{
 	},
 	{
 		Name: LastReplicaStanding, Row: 33, Source: "KIP-966",
-		Mutation: "the only member of an ISR stays in it, and may lead, after an unclean restart",
+		Mutation: "the last member of an ISR may lead after an unclean restart, whatever its log lost",
 		Shows:    []string{"lost acknowledged write", "two values at one offset"}, Visible: true, Needs: []string{"partition", "powerfail"},
 	},
 	{

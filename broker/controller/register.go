@@ -85,14 +85,19 @@ func (v view) takeOut(b, lost kafka.BrokerID, cause metadata.Cause) []metadata.R
 		}
 		want := asIs(p)
 		want.isr, want.lost = without(p.ISR, b), lost
-		if v.cfg.Bug.Bites(bug.LastReplicaStanding, lost == b && len(p.ISR) == 1 && p.ISR[0] == b) {
-			want.isr, want.lost = p.ISR, kafka.NoBroker
+		if v.cfg.Bug.Bites(bug.LastReplicaStanding, lost == b && lastStanding(p, b)) {
+			want.lost = kafka.NoBroker
 		}
 		if r, ok := change(p, want, v.circumstances(t, b, kafka.NoBroker)); ok {
 			out = append(out, record(t, i, r, cause))
 		}
 	})
 	return out
+}
+
+// lastStanding: the broker is all that is left of the ISR, or was before that became empty.
+func lastStanding(p metadata.Partition, b kafka.BrokerID) bool {
+	return slices.Equal(p.ISR, []kafka.BrokerID{b}) || len(p.ISR) == 0 && kafka.Contains(p.LastKnownELR, b)
 }
 
 // fence shuts a broker out until it is back: its session ran out, or it asked for it.

@@ -10,13 +10,14 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"tidemark/broker/bug"
 	"tidemark/broker/kafka"
 	"tidemark/broker/metadata"
 )
 
 // TestScenarios plays the stories in testdata/scenarios. The commands:
 //
-//	cluster voters=N [nodes=N] [classic] [unclean] [rebalance=D] [min-isr=N]
+//	cluster voters=N [nodes=N] [classic] [unclean] [rebalance=D] [min-isr=N] [bug=NAME]
 //	campaign N            member N stands for election; advance D moves the clock, [alive=(..)] brokers keep their sessions
 //	isolate N, heal       all messages from and to N are held; heal lets them go (drop: forgets them first)
 //	duplicate             every message held is delivered, and held on
@@ -120,6 +121,11 @@ func (s *scenario) newCluster() string {
 	s.d.MaybeScanArgs(s.t, "nodes", &nodes)
 	cfg := testConfig(voters)
 	s.d.MaybeScanArgs(s.t, "min-isr", &cfg.MinInsyncReplicas)
+	if s.d.HasArg("bug") {
+		var name string
+		s.d.ScanArgs(s.t, "bug", &name)
+		cfg.Bug = bug.On(bug.Name(name))
+	}
 	cfg.EligibleLeaderReplicas = !s.d.HasArg("classic")
 	cfg.UncleanLeaderElection = s.d.HasArg("unclean")
 	if s.d.HasArg("rebalance") {
