@@ -29,7 +29,7 @@ type implied struct {
 }
 
 // fold puts each anomaly under the one that it follows from: the first, in the order of Rules, that concerns the same record or the same
-// offset; of a high watermark that went back, a record in between that is lost; of a stale read, the high watermark that went back in that
+// offset; of a read below a log start that nobody asked for, a loss below it; of a high watermark that went back, a record in between that is lost; of a stale read, the high watermark that went back in that
 // answer. What stands under another has nothing under it itself. Several sightings of one anomaly are one.
 //
 // Two acknowledged writes that were both lost at one offset are two losses; so are two acknowledgements that name one wrong offset, and two
@@ -83,6 +83,11 @@ func (c *logCheck) cause(out []anomaly, a *anomaly, offsets map[history.Offset]i
 	if by := a.op; (a.class == RealtimeOrder || a.class == NonmonotonicSend) && by >= 0 {
 		i, known := sends[by]
 		try(i, known && out[i].class != a.class)
+	}
+	if a.below && a.class != LostWrite {
+		for i := len(out) - 1; i >= 0 && out[i].part == a.part; i-- {
+			try(i, out[i].below && out[i].class == LostWrite)
+		}
 	}
 	if a.class == HWBack {
 		for i := len(out) - 1; i >= 0 && out[i].part == a.part; i-- {

@@ -2,7 +2,6 @@ package checker
 
 import (
 	"slices"
-	"strings"
 
 	"tidemark/history"
 )
@@ -24,7 +23,7 @@ type premises struct {
 	h        *history.History
 	contract Contract
 	settled  bool
-	dense    bool // brokers remove no old records: a log begins at 0 and has no holes
+	dense    bool // brokers remove no old records unasked: a log begins at 0, or where DeleteRecords had it begin, and has no holes
 }
 
 // partCheck is the check of one partition. It writes nothing but its own, so what it finds does not depend on when it runs.
@@ -36,9 +35,14 @@ type partCheck struct {
 	polls  []int32 // positions of its polls in the history, in order of invocation
 	finals []int32 // of those that are final reads and succeeded
 	seeks  []int32 // and of its seeks
-	dumps  []*history.Dump
-	log    finalLog
-	sends  *valueIndex
+	lists  []int32 // and of the ListOffsets that were told where it ends
+	// deletes are the positions of its DeleteRecords, and removable is the offset below which somebody asked for records to be removed, or
+	// retention may remove them.
+	deletes   []int32
+	removable history.Offset
+	dumps     []*history.Dump
+	log       finalLog
+	sends     *valueIndex
 
 	reached   []reached // answers that came to the high watermark, for checkStale
 	anomalies []anomaly
@@ -60,6 +64,7 @@ type anomaly struct {
 	apart  bool   // two values that replicas hold at the end
 	both   bool   // two values that answers showed, where nobody read the log at the end
 	once   bool   // the value was sent once, so that no retry can have put it where it is
+	below  bool   // it stood below a log start that nobody asked for
 	detail string
 
 	upto    history.Offset // of a high watermark or log end that went back to offset: from where
@@ -116,6 +121,7 @@ func (c *logCheck) check() {
 // check runs every part in the order in which one needs the other's result.
 func (c *partCheck) check() {
 	c.indexSends()
+	c.askTrims()
 	c.readFinal()
 	c.readDumps()
 	c.resolveSlots()
@@ -192,16 +198,6 @@ func (c *partCheck) readDumps() {
 
 func (c *partCheck) differs(d *history.Dump) func(history.Offset, string, string) {
 	return c.apart("replica " + itoa(int64(d.Broker)) + " differs")
-}
-
-// trims reports whether the run's configuration lets brokers remove old records.
-func trims(run history.Run) bool {
-	for key := range run.Config {
-		if strings.Contains(key, "retention") || strings.Contains(key, "cleanup") {
-			return true
-		}
-	}
-	return false
 }
 
 // sender is the position of a value's send in the history, -1 if nobody sent it.
@@ -308,7 +304,7 @@ func (c *partCheck) checkAcks() {
 		first := c.sends.first(i)
 		_, again := c.sends.again[first]
 		if f := c.found[first]; f > 0 {
-			if s := &l.slots[f-1]; w.offset >= 0 && s.offset != w.offset && !again {
+			if s := &l.slots[f-1]; w.offset >= 0 && s.offset != w.offset && !again && !(c.trimmed(w.offset) && c.mayRepeat(&c.h.Ops[w.op])) {
 				if here := l.at(w.offset); here == nil || here.value != w.value {
 					s.told = true
 					c.report(anomaly{class: AckOffsetMismatch, part: c.part, offset: w.offset, value: w.value, send: w.op, op: -1, once: !c.mayRepeat(&c.h.Ops[w.op]),
@@ -323,10 +319,10 @@ func (c *partCheck) checkAcks() {
 		}
 		here := l.at(w.offset)
 		whole := w.offset < 0 && l.whole()
-		if here != nil || w.returnIndex < l.read && (whole || w.offset >= 0 && (l.covers(w.offset) || c.dense && w.offset < l.begins)) {
+		if here != nil || w.returnIndex < l.read && (whole || w.offset >= 0 && (l.covers(w.offset) || c.vanished(w.offset))) {
 			a := anomaly{class: LostWrite, part: c.part, offset: w.offset, value: w.value, send: w.op, op: -1, other: valueOf(here)}
-			if w.offset >= 0 && w.offset < l.begins {
-				a.detail = "the log begins at " + itoa(int64(l.begins)) + ", though nothing that the run sets up removes records"
+			if a.below = w.offset >= 0 && c.vanished(w.offset); a.below {
+				a.detail = c.overTrimmed()
 			}
 			c.report(a)
 			c.found[i] = lost
@@ -366,11 +362,6 @@ func (c *partCheck) removed(i nth) {
 	c.undecided--
 	c.found[i] = 0
 	c.note(anomaly{class: Trimmed, part: c.part, offset: w.offset, value: w.value, send: w.op, op: -1})
-}
-
-// trimmed reports whether an offset is below the log start, where retention or DeleteRecords may have taken what stood there.
-func (c *partCheck) trimmed(o history.Offset) bool {
-	return !c.dense && o >= 0 && o < c.log.trimmedTo()
 }
 
 // Marks in found for sends that are not in the log.

@@ -120,6 +120,8 @@ func (c *partCheck) strayRecord(at int32, rec *history.Record) {
 		return
 	case here != nil || l.covers(rec.Offset):
 		a.class = UncommittedRead
+	case c.vanished(rec.Offset):
+		a.class, a.below, a.detail = UncommittedRead, true, c.overTrimmed()
 	default:
 		c.loose = append(c.loose, sighting{rec.Offset, rec.Value, at, -1})
 		return

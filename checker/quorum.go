@@ -29,8 +29,9 @@ type QuorumView struct {
 	Leads   bool
 	Began   bool          // first view of this incarnation: Told is what it found on its disk
 	Told    QuorumPromise // what it has on its disk and may have told others
-	Applied []uint64      // a digest of the metadata log up to and including each entry that the member applied, from the first
-	From    int           // so many of them were told before, in this incarnation
+	Applied []uint64      // digests of the metadata log up to and including each of the entries that the member applied last
+	Index   int64         // of the last of them
+	From    int64         // those up to it were told before, in this incarnation
 }
 
 // QuorumPromise is what a voter may have told others: whom it voted for and in which term, and the last entry that it acknowledged.
@@ -67,13 +68,18 @@ func (v *Invariants) Quorum(now time.Duration, q QuorumView) {
 				q.Member, q.Term, q.Last, v.quorum.first[n-1], n)
 		}
 	}
-	for i := q.From; i < len(q.Applied); i++ {
-		switch {
-		case i == len(v.quorum.applied):
-			v.quorum.applied = append(v.quorum.applied, q.Applied[i])
+	for i, digest := range q.Applied {
+		index := q.Index - int64(len(q.Applied)-1-i)
+		switch at := int(index) - 1; {
+		case index <= q.From:
+		case at == len(v.quorum.applied):
+			v.quorum.applied = append(v.quorum.applied, digest)
 			v.quorum.first = append(v.quorum.first, q.Member)
-		case v.quorum.applied[i] != q.Applied[i]:
-			v.breaks(MetadataLogMatching, now, w, history.Offset(i+1), "Broker %d applied another metadata entry at index %d than broker %d had", q.Member, i+1, v.quorum.first[i])
+		case at > len(v.quorum.applied):
+			v.breaks(MetadataLogMatching, now, w, history.Offset(index), "Broker %d applied the metadata entry at index %d, and nobody applied the one at %d", q.Member, index, len(v.quorum.applied)+1)
+			return
+		case v.quorum.applied[at] != digest:
+			v.breaks(MetadataLogMatching, now, w, history.Offset(index), "Broker %d applied another metadata entry at index %d than broker %d had", q.Member, index, v.quorum.first[at])
 			return
 		}
 	}

@@ -15,7 +15,12 @@ type share struct {
 }
 
 // tally counts operations by kind; once all portions are counted, a share's says where in its partition it goes on.
-type tally struct{ sends, polls, finals, seeks int }
+type tally struct{ sends, polls, finals, seeks, lists, deletes int }
+
+// tellsEnd reports whether an operation is a ListOffsets that was told where the log ends for consumers.
+func tellsEnd(op *history.Op) bool {
+	return op.Kind == history.ListOffsets && op.Position == history.Latest && op.Outcome == history.OK
+}
 
 func isFinal(op *history.Op) bool { return op.Final && op.Outcome == history.OK }
 
@@ -37,6 +42,12 @@ func (s *portion) count(ops []history.Op) {
 			}
 		case history.Seek:
 			t.seeks++
+		case history.ListOffsets:
+			if tellsEnd(op) {
+				t.lists++
+			}
+		case history.DeleteRecords:
+			t.deletes++
 		}
 	}
 }
@@ -61,6 +72,14 @@ func (s *portion) sort(ops []history.Op, first int) {
 		case history.Seek:
 			t.part.seeks[t.seeks] = at
 			t.seeks++
+		case history.ListOffsets:
+			if tellsEnd(op) {
+				t.part.lists[t.lists] = at
+				t.lists++
+			}
+		case history.DeleteRecords:
+			t.part.deletes[t.deletes] = at
+			t.deletes++
 		}
 	}
 }
@@ -86,12 +105,15 @@ func (c *logCheck) split() {
 			before.polls += here.polls
 			before.finals += here.finals
 			before.seeks += here.seeks
+			before.lists += here.lists
+			before.deletes += here.deletes
 		}
 	}
 	for n, t := range totals {
 		p := c.parts[n]
 		p.sent, p.found = make([]write, t.sends), make([]int32, t.sends)
 		p.polls, p.finals, p.seeks = make([]int32, t.polls), make([]int32, t.finals), make([]int32, t.seeks)
+		p.lists, p.deletes = make([]int32, t.lists), make([]int32, t.deletes)
 	}
 	inStretches(len(ops), func(n, from, to int) { portions[n].sort(ops[from:to], from) })
 	for i := range c.h.Dumps {

@@ -12,9 +12,9 @@ import (
 func TestSplitKeepsTheOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	h := &history.History{Ops: make([]history.Op, 3*stretch+17)}
-	kinds := []history.OpKind{history.Send, history.Poll, history.Seek}
+	kinds := []history.OpKind{history.Send, history.Poll, history.Seek, history.ListOffsets, history.DeleteRecords}
 	for i := range h.Ops {
-		h.Ops[i] = history.Op{ID: int64(i), Kind: kinds[rng.IntN(3)], Outcome: history.OK, Final: rng.IntN(9) == 0,
+		h.Ops[i] = history.Op{ID: int64(i), Kind: kinds[rng.IntN(len(kinds))], Outcome: history.OK, Position: history.Latest, Final: rng.IntN(9) == 0,
 			Partition: history.Partition{Topic: "orders", Index: 5 - int32(rng.IntN(2+i/stretch))}}
 	}
 	h.Dumps = []history.Dump{{Partition: history.Partition{Topic: "other"}}}
@@ -32,7 +32,7 @@ func TestSplitKeepsTheOrder(t *testing.T) {
 		t.Fatalf("partitions are numbered %v, expected in order of first use %v", c.numbers.names, names)
 	}
 	for n, p := range c.parts {
-		var sent, polls, finals, seeks []int32
+		var sent, polls, finals, seeks, lists, deletes []int32
 		for i := range h.Ops {
 			op := &h.Ops[i]
 			switch {
@@ -41,6 +41,10 @@ func TestSplitKeepsTheOrder(t *testing.T) {
 				sent = append(sent, int32(i))
 			case op.Kind == history.Seek:
 				seeks = append(seeks, int32(i))
+			case op.Kind == history.ListOffsets:
+				lists = append(lists, int32(i))
+			case op.Kind == history.DeleteRecords:
+				deletes = append(deletes, int32(i))
 			default:
 				polls = append(polls, int32(i))
 				if op.Final {
@@ -52,9 +56,11 @@ func TestSplitKeepsTheOrder(t *testing.T) {
 		for i := range p.sent {
 			copied = append(copied, p.sent[i].op)
 		}
-		if !slices.Equal(copied, sent) || !slices.Equal(p.polls, polls) || !slices.Equal(p.finals, finals) || !slices.Equal(p.seeks, seeks) {
-			t.Errorf("%v has %d sends, %d polls, %d final reads and %d seeks, expected %d, %d, %d and %d in order of invocation",
-				names[n], len(copied), len(p.polls), len(p.finals), len(p.seeks), len(sent), len(polls), len(finals), len(seeks))
+		if !slices.Equal(copied, sent) || !slices.Equal(p.polls, polls) || !slices.Equal(p.finals, finals) || !slices.Equal(p.seeks, seeks) ||
+			!slices.Equal(p.lists, lists) || !slices.Equal(p.deletes, deletes) {
+			t.Errorf("%v has %d sends, %d polls, %d final reads, %d seeks, %d ListOffsets and %d DeleteRecords, expected %d, %d, %d, %d, %d and %d in order of invocation",
+				names[n], len(copied), len(p.polls), len(p.finals), len(p.seeks), len(p.lists), len(p.deletes), len(sent), len(polls), len(finals),
+				len(seeks), len(lists), len(deletes))
 		}
 	}
 }

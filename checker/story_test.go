@@ -16,6 +16,8 @@ import (
 //	c1 poll 0: a@0 b@1 hw 2 start 0     an answer to a poll from offset 0; hw and start (the log start) where they were told
 //	c1 poll 0: failed                   also "out of range"
 //	c1 seek 7                           the consumer moves its position
+//	c1 list end: at 2                   ListOffsets tells where the log ends; also "list start"
+//	t1 delete 5: start 5                DeleteRecords below an offset, and the log start that it told; also "failed" and "unknown"
 //	broker 1 leads in epoch 3, hw 9     as the observer saw it
 //	broker 1 goes down
 //	broker 1 exited by itself with code 2
@@ -118,9 +120,10 @@ func (s *story) operation(who, rest string) error {
 	if len(words) < 2 {
 		return fmt.Errorf("%q, expected an operation", rest)
 	}
-	kind, known := map[string]history.OpKind{"send": history.Send, "poll": history.Poll, "seek": history.Seek}[words[0]]
+	kind, known := map[string]history.OpKind{"send": history.Send, "poll": history.Poll, "seek": history.Seek, "list": history.ListOffsets,
+		"delete": history.DeleteRecords}[words[0]]
 	if !known {
-		return fmt.Errorf("%q, expected send, poll or seek", words[0])
+		return fmt.Errorf("%q, expected send, poll, seek, list or delete", words[0])
 	}
 	op := s.invoke(who, kind)
 	if err := on(op, words[2:]); err != nil {
@@ -128,6 +131,8 @@ func (s *story) operation(who, rest string) error {
 	}
 	if kind == history.Send {
 		op.Value = words[1]
+	} else if kind == history.ListOffsets {
+		op.Position = map[string]history.Offset{"end": history.Latest, "start": history.Earliest}[words[1]]
 	} else if err := number(words[1], &op.Position); err != nil {
 		return err
 	}
@@ -188,7 +193,7 @@ func (s *story) outcome(op *history.Op, told string) error {
 // answer reads the records and offsets of an answer.
 func (s *story) answer(op *history.Op, told string) error {
 	if told == "failed" || told == "out of range" {
-		op.Error = strings.ReplaceAll(told, "out of range", outOfRangeError)
+		op.Error = strings.ReplaceAll(told, "out of range", "OFFSET_OUT_OF_RANGE")
 		s.complete(op, history.Fail)
 		return nil
 	}

@@ -1,9 +1,7 @@
 package checker
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"tidemark/history"
@@ -49,36 +47,51 @@ func (t *telling) before(index int64) mark {
 }
 
 // watermarks compares the high watermarks of answers, one leader epoch at a time, and the ends of the log that ListOffsets told with those of
-// its own and earlier epochs (KIP-207: a new leader answers only when its high watermark has reached its epoch's start).
+// its own and earlier epochs (KIP-207: a new leader answers only when its high watermark has reached its epoch's start). The end that
+// consumers are told is the high watermark, so it counts as one.
 //
-// Only an answer to a request that carried the epoch tells whose it is (KIP-320): the raw client's requests do. A consumer that moves itself,
-// having been told that its position is out of range, does so to what ListOffsets told it in between. Kgo's clients keep to themselves what they were told.
+// Only an answer to a request that carried the epoch tells whose it is (KIP-320): the raw client's requests do. Kgo's clients keep to
+// themselves what they were told.
 type watermarks struct {
 	c         *partCheck
 	told      map[teller]*telling
-	listings  []listing // that are still to come
+	lists     []int32 // that are still to come
 	anomalies []anomaly
 }
 
 func newWatermarks(c *partCheck) *watermarks {
-	return &watermarks{c: c, told: map[teller]*telling{}, listings: c.listings()}
+	return &watermarks{c: c, told: map[teller]*telling{}, lists: c.lists}
 }
 
-// hear takes in the next poll that succeeded.
+// hear takes in the next poll that succeeded, and the ListOffsets before it.
 func (m *watermarks) hear(i int32, op *history.Op) {
-	for len(m.listings) > 0 && m.listings[0].asked < op.InvokeIndex {
-		m.checkListOffsets(m.listings[0])
-		m.listings = m.listings[1:]
+	for len(m.lists) > 0 && m.lists[0] < i {
+		m.checkListOffsets(m.lists[0])
+		m.lists = m.lists[1:]
 	}
-	if op.HW < 0 || op.Epoch < 0 || op.Broker == history.NoBroker || m.c.run.Reticent(op.Process) {
-		return
+	if m.tells(op, op.HW) {
+		m.hearHW(i, op)
 	}
-	who := teller{op.Broker, op.Epoch}
+}
+
+// tells reports whether it is known of an answer whose high watermark it carries.
+func (m *watermarks) tells(op *history.Op, hw history.Offset) bool {
+	return hw >= 0 && op.Epoch >= 0 && op.Broker != history.NoBroker && !m.c.run.Reticent(op.Process)
+}
+
+// by is what a leader told in an epoch.
+func (m *watermarks) by(who teller) *telling {
 	t := m.told[who]
 	if t == nil {
 		t = &telling{best: mark{hw: history.UnknownOffset, op: -1}}
 		m.told[who] = t
 	}
+	return t
+}
+
+func (m *watermarks) hearHW(i int32, op *history.Op) {
+	who := teller{op.Broker, op.Epoch}
+	t := m.by(who)
 	if before := t.before(op.InvokeIndex); before.hw > op.HW {
 		if t.told {
 			return
@@ -93,70 +106,36 @@ func (m *watermarks) hear(i int32, op *history.Op) {
 	t.newer = append(t.newer, mark{op.HW, i, op.ReturnIndex})
 }
 
-// finish judges the listings that no answer came after.
+// finish judges the ListOffsets that no answer came after.
 func (m *watermarks) finish() {
-	for _, l := range m.listings {
-		m.checkListOffsets(l)
+	for _, i := range m.lists {
+		m.checkListOffsets(i)
 	}
 }
 
-// listing is a seek to what ListOffsets told, with the earliest index at which it may have been asked. What was told after that, and took the
-// place of a lower high watermark, must not hide that one: so a seek is judged at the moment of its listing.
-type listing struct {
-	seek  int32
-	asked int64
-}
-
-// listings are the partition's, in order.
-func (c *partCheck) listings() []listing {
-	var out []listing
-	for _, i := range c.seeks {
-		if seek := &c.h.Ops[i]; seek.Epoch >= 0 && !c.run.Reticent(seek.Process) {
-			if asked := c.outOfRange(i); asked >= 0 {
-				out = append(out, listing{i, asked})
-			}
-		}
+// checkListOffsets compares the end of the log that a ListOffsets told with what had been told when it was asked.
+func (m *watermarks) checkListOffsets(i int32) {
+	op := &m.c.h.Ops[i]
+	if !m.tells(op, op.Offset) {
+		return
 	}
-	slices.SortStableFunc(out, func(a, b listing) int { return cmp.Compare(a.asked, b.asked) })
-	return out
-}
-
-// outOfRange is the index at which a consumer that moved itself was told that its position is out of range, the earliest that it may have asked
-// ListOffsets; -1 if it moved for another reason.
-func (c *partCheck) outOfRange(seek int32) int64 {
-	for n := seek - 1; n >= 0; n-- {
-		op := &c.h.Ops[n]
-		if op.Process != c.h.Ops[seek].Process {
-			continue
-		}
-		if op.Kind == history.Poll && op.Outcome == history.Fail && op.Partition == c.h.Ops[seek].Partition && strings.Contains(op.Error, outOfRangeError) {
-			return op.ReturnIndex
-		}
-		break
-	}
-	return -1
-}
-
-// outOfRangeError is Kafka's name of the error of a Fetch from beyond the log.
-const outOfRangeError = "OFFSET_OUT_OF_RANGE"
-
-func (m *watermarks) checkListOffsets(l listing) {
-	seek := &m.c.h.Ops[l.seek]
 	best, by := mark{hw: history.UnknownOffset}, teller{}
 	for who, t := range m.told {
-		if who.epoch > seek.Epoch {
+		if who.epoch > op.Epoch {
 			continue
 		}
-		if b := t.before(l.asked); b.hw > best.hw || b.hw == best.hw && b.op < best.op {
+		if b := t.before(op.InvokeIndex); b.hw > best.hw || b.hw == best.hw && b.op < best.op {
 			best, by = b, who
 		}
 	}
-	if best.hw <= seek.Position {
+	if best.hw <= op.Offset {
+		t := m.by(teller{op.Broker, op.Epoch})
+		t.newer = append(t.newer, mark{op.Offset, i, op.ReturnIndex})
 		return
 	}
-	m.anomalies = append(m.anomalies, anomaly{class: ListOffsetsBack, part: m.c.part, offset: seek.Position, upto: best.hw, send: -1, op: l.seek,
+	m.anomalies = append(m.anomalies, anomaly{class: ListOffsetsBack, part: m.c.part, offset: op.Offset, upto: best.hw, send: -1, op: i,
 		detail: fmt.Sprintf("broker %d, leader in epoch %d, told consumer %d at %s that the log ends at %d, and broker %d in epoch %d had answered at %s with the high watermark %d",
-			seek.Broker, seek.Epoch, seek.Process, clock(int64(seek.Invoke)), seek.Position, by.broker, by.epoch, clock(int64(m.c.h.Ops[best.op].Return)), best.hw)})
+			op.Broker, op.Epoch, op.Process, clock(int64(op.Return)), op.Offset, by.broker, by.epoch, clock(int64(m.c.h.Ops[best.op].Return)), best.hw)})
 }
 
 // lead is a leader as it was last seen.

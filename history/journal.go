@@ -17,7 +17,7 @@ import (
 //	b, e         broker, leader epoch
 //	hw, start    high watermark, log start offset
 //
-//	invoke  id p f b e topic part acks v pos final marker    f: send, poll, seek; p: process; v: value; pos: position
+//	invoke  id p f b e topic part acks v pos final marker    f: send, poll, seek, listOffsets, deleteRecords; p: process; v: value; pos: position
 //	return  id as b off hw start err recs                    as: ok, fail (failed), info (unknown); off: offset; recs: [offset,value,...]
 //	fault   n phase kind line on detail                      n: number of the plan line; on: targets
 //	state   ctl parts                                        ctl: controller; parts: partitions

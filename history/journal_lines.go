@@ -11,7 +11,7 @@ import (
 
 // The names of operations and outcomes in a journal, by value.
 var (
-	kindNames    = [...]string{Send: "send", Poll: "poll", Seek: "seek"}
+	kindNames    = [kinds]string{Send: "send", Poll: "poll", Seek: "seek", ListOffsets: "listOffsets", DeleteRecords: "deleteRecords"}
 	outcomeNames = [...]string{Pending: "pending", OK: "ok", Fail: "fail", Info: "info"}
 )
 

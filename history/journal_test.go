@@ -133,7 +133,7 @@ func record(t *rapid.T, path string) *History {
 			if _, busy := under[process]; busy {
 				continue
 			}
-			under[process] = r.Invoke(Op{Process: process, Kind: OpKind(rapid.IntRange(0, 2).Draw(t, "kind")), Acks: rapid.Int16().Draw(t, "acks"),
+			under[process] = r.Invoke(Op{Process: process, Kind: OpKind(rapid.IntRange(0, int(kinds)-1).Draw(t, "kind")), Acks: rapid.Int16().Draw(t, "acks"),
 				Final: rapid.Bool().Draw(t, "final"), Marker: rapid.Bool().Draw(t, "marker"), Epoch: Epoch(rapid.Int32().Draw(t, "epoch")),
 				Partition: partition.Draw(t, "partition"), Value: text.Draw(t, "value"), Position: number("position")})
 		case 2:

@@ -6,11 +6,23 @@ import "time"
 type OpKind uint8
 
 // The kinds of operation. A send appends one record; a poll reads from a position that the client keeps; a seek is a
-// client's own decision to move its position (after OFFSET_OUT_OF_RANGE where the contract allows loss).
+// client's own decision to move its position (after OFFSET_OUT_OF_RANGE, to what ListOffsets told). ListOffsets asks the leader where
+// the log begins or ends for consumers; DeleteRecords asks it to remove all records below an offset (KIP-107).
 const (
 	Send OpKind = iota
 	Poll
 	Seek
+	ListOffsets
+	DeleteRecords
+
+	kinds // how many there are
+)
+
+// What a ListOffsets asks for in its Position, as Kafka's timestamps of these names: the offset at which the log ends for consumers, and
+// the log start offset. A DeleteRecords asks by Latest for all that is below the high watermark.
+const (
+	Latest   Offset = -1
+	Earliest Offset = -2
 )
 
 // Outcome is what the client knows of an operation's effect, as Jepsen's :ok, :fail and :info.
@@ -49,10 +61,10 @@ type Op struct {
 	InvokeIndex int64         `json:"invokeIndex"`
 	ReturnIndex int64         `json:"returnIndex"` // -1 while pending
 	Value       string        `json:"value,omitempty"`
-	Offset      Offset        `json:"offset"`   // of an acknowledged send: where; UnknownOffset where the ack carried none
-	Position    Offset        `json:"position"` // of a poll or seek: the offset asked for
+	Offset      Offset        `json:"offset"`   // of an acknowledged send: where, UnknownOffset where the ack carried none; of a ListOffsets: what was told
+	Position    Offset        `json:"position"` // of a poll, seek or DeleteRecords: the offset asked for; of a ListOffsets: Latest or Earliest
 	HW          Offset        `json:"hw"`       // of a poll: the high watermark that the answer carried, -1 if none
-	LogStart    Offset        `json:"logStart"` // of a poll: the log start offset that the answer carried, -1 if none
+	LogStart    Offset        `json:"logStart"` // of a poll or DeleteRecords: the log start offset that the answer carried, -1 if none
 	Records     []Record      `json:"records,omitempty"`
 	Error       string        `json:"error,omitempty"` // Kafka's error name, or what happened to the connection
 }

@@ -214,7 +214,7 @@ func (r *Recorder) Counts() Counts {
 }
 
 // Counts counts completed operations: [kind][outcome].
-type Counts [3][4]int64
+type Counts [kinds][4]int64
 
 // History returns what was recorded so far, in order of time; the recorder must not be used after.
 func (r *Recorder) History() *History {

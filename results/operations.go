@@ -54,7 +54,7 @@ func tableOf(ops []history.Op, findings []checker.Finding, spans []span) opsTabl
 		if op.Outcome != history.Pending {
 			took = milliseconds(op.Return - op.Invoke)
 		}
-		if op.Kind == history.Send {
+		if op.Kind == history.Send || op.Kind == history.ListOffsets {
 			offset = op.Offset
 		}
 		t.ID = append(t.ID, op.ID)
@@ -169,9 +169,21 @@ func opText(op *history.Op) string {
 			text += fmt.Sprintf(", high watermark %d", op.HW)
 		}
 		return text
+	case op.Kind == history.ListOffsets:
+		return placeWord(op.Position)
+	case op.Kind == history.DeleteRecords && op.Outcome == history.OK:
+		return fmt.Sprintf("the log starts at %d", op.LogStart)
 	default:
 		return ""
 	}
+}
+
+// placeWord is what a ListOffsets asks for.
+func placeWord(at history.Offset) string {
+	if at == history.Earliest {
+		return "the log's start"
+	}
+	return "the log's end"
 }
 
 func invokeWord(op history.Op) string {
@@ -180,6 +192,10 @@ func invokeWord(op history.Op) string {
 		return fmt.Sprintf("operation %d: process %d sends %s to %s", op.ID, op.Process, clip(op.Value, opRunesMax), brokerWord(op.Broker))
 	case history.Poll:
 		return fmt.Sprintf("operation %d: process %d polls %s from offset %s", op.ID, op.Process, brokerWord(op.Broker), offsetWord(op.Position))
+	case history.ListOffsets:
+		return fmt.Sprintf("operation %d: process %d asks %s for %s", op.ID, op.Process, brokerWord(op.Broker), placeWord(op.Position))
+	case history.DeleteRecords:
+		return fmt.Sprintf("operation %d: process %d asks %s to remove the records below offset %s", op.ID, op.Process, brokerWord(op.Broker), offsetWord(op.Position))
 	default:
 		return fmt.Sprintf("operation %d: process %d seeks to offset %s", op.ID, op.Process, offsetWord(op.Position))
 	}
@@ -192,6 +208,10 @@ func returnWord(op history.Op) string {
 		text = fmt.Sprintf("operation %d: process %d gets the acknowledgement of %s at offset %s", op.ID, op.Process, clip(op.Value, opRunesMax), offsetWord(op.Offset))
 	case op.Kind == history.Poll && op.Outcome == history.OK:
 		text = fmt.Sprintf("operation %d: process %d gets %s", op.ID, op.Process, opText(&op))
+	case op.Kind == history.ListOffsets && op.Outcome == history.OK:
+		text = fmt.Sprintf("operation %d: process %d is told offset %s", op.ID, op.Process, offsetWord(op.Offset))
+	case op.Kind == history.DeleteRecords && op.Outcome == history.OK:
+		text = fmt.Sprintf("operation %d: process %d is told that %s", op.ID, op.Process, opText(&op))
 	}
 	if op.Error != "" {
 		text += " (" + clip(op.Error, opErrorRunes) + ")"

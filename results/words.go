@@ -162,6 +162,10 @@ func kindWord(k history.OpKind) string {
 		return "poll"
 	case history.Seek:
 		return "seek"
+	case history.ListOffsets:
+		return "list offsets"
+	case history.DeleteRecords:
+		return "delete records"
 	default:
 		return fmt.Sprintf("kind %d", k)
 	}

@@ -121,6 +121,9 @@ type consumer struct {
 	part     *partition
 	broker   int
 	served   bool
+	asks     history.Offset // of a ListOffsets: for which end
+	epoch    history.Epoch  // that the request was made in
+	lists    bool           // it is one
 	answer   history.Op
 	out      bool // the position is out of range
 }
@@ -136,11 +139,17 @@ func (g *Generator) consume(c *consumer) {
 			g.restart(c)
 		}
 		c.part = g.partitions[g.rng.IntN(len(g.partitions))]
+		if c.lists = g.chance(g.cfg.Lists); c.lists {
+			g.list(c)
+			return
+		}
 		if end := c.part.committed(); g.chance(g.cfg.Seeks) && end >= c.part.told && c.position[c.part.name.Index] == end {
 			g.seek(c, end) // a leader tells its end when it knows that it is (KIP-207)
 			return
 		}
 		g.poll(c)
+	case !c.served && c.lists:
+		g.serveList(c)
 	case !c.served:
 		g.serve(c)
 	default:
@@ -187,6 +196,34 @@ func (g *Generator) poll(c *consumer) {
 	g.invoked++
 	c.op = g.sink.Invoke(history.Op{Process: c.process, Kind: history.Poll, Broker: id(c.broker), Epoch: epoch, Partition: p.name,
 		Position: c.position[p.name.Index]})
+}
+
+// list asks where the log ends, or begins.
+func (g *Generator) list(c *consumer) {
+	p := c.part
+	c.broker, c.epoch, c.served, c.asks = p.leader, p.epoch, false, history.Latest
+	if g.rng.IntN(4) == 0 {
+		c.asks = history.Earliest
+	}
+	g.invoked++
+	c.op = g.sink.Invoke(history.Op{Process: c.process, Kind: history.ListOffsets, Broker: id(c.broker), Epoch: c.epoch, Partition: p.name, Position: c.asks})
+}
+
+// serveList makes the answer. A leader tells the end only when it knows that it is (KIP-207), and to who asks in its epoch.
+func (g *Generator) serveList(c *consumer) {
+	p := c.part
+	c.served = true
+	c.answer = history.Op{Outcome: history.Fail, Broker: id(c.broker), Offset: history.UnknownOffset, HW: history.UnknownOffset, LogStart: history.UnknownOffset}
+	switch {
+	case c.broker != p.leader || c.epoch != p.epoch:
+		c.answer.Error = "NOT_LEADER_OR_FOLLOWER"
+	case c.asks == history.Earliest:
+		c.answer.Outcome, c.answer.Offset = history.OK, p.start
+	case p.committed() < p.told:
+		c.answer.Error = "OFFSET_NOT_AVAILABLE"
+	default:
+		c.answer.Outcome, c.answer.Offset = history.OK, p.committed()
+	}
 }
 
 // serve makes the answer. Where the broker that was asked no longer answers there is none.

@@ -13,7 +13,7 @@ import (
 // Config says what a history holds. The shares are probabilities between 0 and 1.
 type Config struct {
 	Seed       uint64
-	Ops        int // sends, polls and seeks of the load; what comes after (markers, final reads) is not counted
+	Ops        int // sends, polls, seeks and ListOffsets of the load; what comes after (markers, final reads) is not counted
 	Partitions int
 	Producers  int
 	Consumers  int
@@ -23,11 +23,13 @@ type Config struct {
 	NoOffset float64 // of acknowledgements: without an offset
 	Lost     float64 // of polls: failed or of unknown outcome
 	Restarts float64 // of polls: the consumer has started again, as another process and from earlier positions
-	Seeks    float64 // of polls of a consumer that has read everything: it moves to the end of the log that ListOffsets tells instead
+	Seeks    float64 // of polls of a consumer that has read everything: it moves to the end of the log instead
+	Lists    float64 // of polls: the consumer asks ListOffsets where the log ends, or begins, instead
 	Gaps     float64 // of records: with an offset before them that no record has, as a control record leaves it
 
 	LeaderChanges int  // faults that each take away the leader of a partition at least
 	Trims         int  // moves of log starts, by retention
+	Deletes       int  // DeleteRecords that ask for moves of log starts
 	Retries       bool // producers send a value again until it is acknowledged, so that copies of it are legal
 	Detail        bool // the brokers report every append and high watermark, as in the simulated world
 }
@@ -40,7 +42,7 @@ func Random(seed uint64, ops int) Config {
 	return Config{
 		Seed: seed, Ops: ops, Partitions: 1 + rng.IntN(4), Producers: 2 + rng.IntN(6), Consumers: 1 + rng.IntN(4),
 		Unknown: 0.05, Failed: 0.02, NoOffset: share(0.01), Lost: share(0.04), Restarts: share(0.02), Seeks: share(0.1), Gaps: share(0.02),
-		LeaderChanges: 2 + rng.IntN(3), Detail: rng.IntN(2) == 0,
+		LeaderChanges: 2 + rng.IntN(3), Detail: rng.IntN(2) == 0, Lists: share(0.05),
 	}
 }
 
@@ -76,6 +78,7 @@ type Generator struct {
 	invoked    int
 	late       []late
 	trouble    trouble
+	trimmer    trimmer
 }
 
 // New returns a generator of the history that a configuration stands for; counts below the least that makes sense are raised to it.
@@ -86,6 +89,7 @@ func New(cfg Config) *Generator {
 		g.partitions = append(g.partitions, &partition{name: history.Partition{Topic: topic, Index: int32(i)}, leader: i % brokers,
 			isr: [brokers]bool{true, true, true}, deposed: -1})
 	}
+	g.trimmer = trimmer{process: int32(cfg.Producers + cfg.Consumers), op: none}
 	for i := range cfg.Producers {
 		g.producers = append(g.producers, &producer{process: int32(i), op: none})
 	}
@@ -131,6 +135,9 @@ func (g *Generator) Play(sink Sink) {
 			g.consume(g.consumers[g.rng.IntN(len(g.consumers))])
 		default:
 			g.replicate(g.partitions[g.rng.IntN(len(g.partitions))])
+		}
+		if g.cfg.Deletes > 0 && g.rng.IntN(8) == 0 {
+			g.trimRecords()
 		}
 		if len(g.late) > 0 && g.rng.IntN(64) == 0 {
 			g.land(g.rng.IntN(len(g.late)))

@@ -25,7 +25,7 @@ func TestEqualConfigurationsMakeEqualHistories(t *testing.T) {
 // TestHistoriesHoldWhatARunHolds makes one of everything and looks for each part: a history that lacks one tests nothing of it.
 func TestHistoriesHoldWhatARunHolds(t *testing.T) {
 	cfg := construct.Config{Seed: 1, Ops: 3000, Partitions: 3, Producers: 20, Consumers: 4, Unknown: 0.4, Failed: 0.05, NoOffset: 0.05, Lost: 0.1,
-		Restarts: 0.05, Seeks: 0.2, Gaps: 0.05, LeaderChanges: 6, Trims: 3, Retries: true, Detail: true}
+		Restarts: 0.05, Seeks: 0.2, Lists: 0.1, Gaps: 0.05, LeaderChanges: 6, Trims: 3, Deletes: 8, Retries: true, Detail: true}
 	c := construct.Make(cfg)
 	has := map[string]bool{}
 	for i := range c.History.Ops {
@@ -35,6 +35,11 @@ func TestHistoriesHoldWhatARunHolds(t *testing.T) {
 		has["a seek"] = has["a seek"] || op.Kind == history.Seek
 		has["an out-of-range answer"] = has["an out-of-range answer"] || op.Error == "OFFSET_OUT_OF_RANGE"
 		has["a poll of an old leader"] = has["a poll of an old leader"] || op.Error == "NOT_LEADER_OR_FOLLOWER" && op.Kind == history.Poll
+		has["a ListOffsets of the end"] = has["a ListOffsets of the end"] || op.Kind == history.ListOffsets && op.Position == history.Latest && op.Offset > 0
+		has["a ListOffsets of the start"] = has["a ListOffsets of the start"] || op.Kind == history.ListOffsets && op.Position == history.Earliest && op.Offset > 0
+		if op.Kind == history.DeleteRecords {
+			has["a DeleteRecords that is "+[]string{"pending", "answered", "refused", "unknown"}[op.Outcome]] = true
+		}
 		has["a log start"] = has["a log start"] || op.LogStart > 0
 		has["a marker"] = has["a marker"] || op.Marker
 		has["a final read"] = has["a final read"] || op.Final
@@ -54,7 +59,8 @@ func TestHistoriesHoldWhatARunHolds(t *testing.T) {
 		}
 	}
 	for _, part := range []string{"a send that is pending", "a send that is acknowledged", "a send that is failed", "a send that is unknown",
-		"an acknowledgement without an offset", "a seek", "an out-of-range answer", "a poll of an old leader", "a log start", "a marker", "a final read",
+		"an acknowledgement without an offset", "a seek", "an out-of-range answer", "a poll of an old leader", "a log start", "a ListOffsets of the end", "a ListOffsets of the start", "a DeleteRecords that is answered",
+		"a DeleteRecords that is refused", "a DeleteRecords that is unknown", "a marker", "a final read",
 		"a gap", "a copy", "step election", "step follow", "step isr", "step hw", "step append", "step truncate", "step start", "step down",
 		"fault requested", "fault applied", "fault observed", "fault undone", "fault verified"} {
 		if !has[part] {

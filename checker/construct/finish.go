@@ -37,7 +37,7 @@ func (g *Generator) finish() {
 	g.mark("end")
 }
 
-// drain completes what is under way; one send in four of those that may have any outcome stays open, as that of a client that was stopped.
+// drain completes what is under way; one request in four of those that may have any outcome stays open, as that of a client that was stopped.
 func (g *Generator) drain() {
 	for _, c := range g.producers {
 		if unknown := c.fate != acknowledged && c.fate != refused; c.op != none && unknown && g.rng.IntN(4) == 0 {
@@ -50,6 +50,14 @@ func (g *Generator) drain() {
 				g.level(c.part)
 			}
 		}
+	}
+	if g.trimmer.op != none && g.trimmer.fate > refused && g.rng.IntN(4) == 0 {
+		g.trimmer.op = none
+		g.trimmer.process += g.clients()
+	}
+	for g.trimmer.op != none {
+		g.tick()
+		g.trimRecords()
 	}
 	for _, c := range g.consumers {
 		for c.op != none {
@@ -73,7 +81,7 @@ func (g *Generator) level(p *partition) {
 
 // markers writes one more record to each partition and reads it back.
 func (g *Generator) markers() {
-	c := &producer{process: int32(g.cfg.Producers + g.cfg.Consumers), op: none}
+	c := &producer{process: g.trimmer.process, op: none}
 	for i, p := range g.partitions {
 		g.tick()
 		g.send(c, p, acknowledged, fmt.Sprintf("m-%d-%d", i, c.sent), true)

@@ -117,10 +117,8 @@ var answerPlanters = []Planter{
 		return s.planted(op.Partition.Index, op.Position, "", op)
 	}},
 	{"seen by some consumers only", "one moves to the end, over what it has not read", adrift, func(s *scene) *Planted {
-		op, _, after := s.failedBetween(func(op, before, after *history.Op) bool {
-			told := s.told(op)
-			n := len(after.Records)
-			return n > 0 && told > before.Records[len(before.Records)-1].Offset+1 && told == after.Records[n-1].Offset+1
+		op, after := s.failedBetween(func(after *history.Op) bool {
+			return len(after.Records) > 0
 		})
 		if op == nil {
 			return nil
@@ -131,15 +129,15 @@ var answerPlanters = []Planter{
 		after.Position, after.Records = end, nil
 		return s.planted(op.Partition.Index, first.Offset, first.Value, after)
 	}},
-	{"end offset goes back", "a consumer is told its own position", adrift, func(s *scene) *Planted {
-		op, _, _ := s.failedBetween(func(op, _, _ *history.Op) bool {
-			return s.told(op) > op.Position
-		})
+	{"end offset goes back", "ListOffsets tells an end from before", listing, func(s *scene) *Planted {
+		op := s.op(s.pick(func(op *history.Op) bool {
+			return op.Kind == history.ListOffsets && op.Position == history.Latest && op.Outcome == history.OK && s.told(op) > 0
+		}))
 		if op == nil {
 			return nil
 		}
-		s.seek(op, op.Position)
-		return s.planted(op.Partition.Index, op.Position, "", op)
+		op.Offset = history.Offset(s.rng.Int64N(int64(s.told(op))))
+		return s.planted(op.Partition.Index, op.Offset, "", op)
 	}},
 	{"acknowledged without an offset", "one write", exact, func(s *scene) *Planted {
 		op := s.ack(anyOp)
@@ -156,6 +154,9 @@ func idle(cfg *Config) { cfg.Lost = 0.2 }
 
 // adrift asks for a consumer that often fails twice in a row.
 func adrift(cfg *Config) { cfg.Lost, cfg.Partitions = 0.4, 1 }
+
+// listing asks for consumers that often ask where the log ends.
+func listing(cfg *Config) { cfg.Lists = 0.2 }
 
 // lagging asks for consumers that are far behind, besides.
 func lagging(cfg *Config) { cfg.Lost, cfg.Consumers, cfg.Partitions, cfg.Gaps = 0.2, 4, 4, 0 }
@@ -212,8 +213,8 @@ func (s *scene) follows(op *history.Op) *history.Op {
 }
 
 // failedBetween picks a poll that failed, as the one before it did, between two answers to its consumer's polls of the partition, the first of
-// which holds something.
-func (s *scene) failedBetween(ok func(op, before, after *history.Op) bool) (op, before, after *history.Op) {
+// which holds something; after is the second.
+func (s *scene) failedBetween(ok func(after *history.Op) bool) (op, after *history.Op) {
 	op = s.op(s.pick(func(op *history.Op) bool {
 		last := s.last(op)
 		if !failed(op) || last == nil || !failed(last) || last.Partition != op.Partition {
@@ -224,10 +225,11 @@ func (s *scene) failedBetween(ok func(op, before, after *history.Op) bool) (op, 
 		if i < 1 {
 			return false
 		}
+		var before *history.Op
 		before, after = &s.h.Ops[polls[i-1]], &s.h.Ops[polls[i]]
-		return len(before.Records) > 0 && after.Position == op.Position && op.Position > before.Records[len(before.Records)-1].Offset && ok(op, before, after)
+		return len(before.Records) > 0 && after.Position == op.Position && op.Position > before.Records[len(before.Records)-1].Offset && ok(after)
 	}))
-	return op, before, after
+	return op, after
 }
 
 func failed(op *history.Op) bool {
@@ -251,13 +253,25 @@ func (s *scene) seek(op *history.Op, to history.Offset) {
 	op.Offset, op.HW, op.LogStart = history.UnknownOffset, history.UnknownOffset, history.UnknownOffset
 }
 
-// told is the highest high watermark that anybody was told before a consumer may have asked for the log's end, of the epoch or one before it.
-func (s *scene) told(seek *history.Op) history.Offset {
-	asked := s.last(seek).ReturnIndex
+// hw is the high watermark that an operation was told, or the end of the log, which is the same; UnknownOffset if none was.
+func hw(op *history.Op) history.Offset {
+	switch {
+	case op.Outcome != history.OK:
+		return history.UnknownOffset
+	case op.Kind == history.Poll:
+		return op.HW
+	case op.Kind == history.ListOffsets && op.Position == history.Latest:
+		return op.Offset
+	}
+	return history.UnknownOffset
+}
+
+// told is the highest high watermark that anybody was told before a consumer asked for the log's end, of the epoch or one before it.
+func (s *scene) told(list *history.Op) history.Offset {
 	told := history.Offset(0)
 	for i := range s.h.Ops {
-		if op := &s.h.Ops[i]; load(op) && op.Partition == seek.Partition && op.Epoch <= seek.Epoch && op.ReturnIndex < asked {
-			told = max(told, op.HW)
+		if op := &s.h.Ops[i]; op.Partition == list.Partition && op.Epoch <= list.Epoch && op.ReturnIndex < list.InvokeIndex {
+			told = max(told, hw(op))
 		}
 	}
 	return told
@@ -267,8 +281,8 @@ func (s *scene) told(seek *history.Op) history.Offset {
 func (s *scene) toldIn(p int32, epoch history.Epoch) history.Offset {
 	told := history.Offset(0)
 	for i := range s.h.Ops {
-		if op := &s.h.Ops[i]; op.Kind == history.Poll && op.Outcome == history.OK && op.Partition.Index == p && op.Epoch == epoch {
-			told = max(told, op.HW)
+		if op := &s.h.Ops[i]; op.Partition.Index == p && op.Epoch == epoch {
+			told = max(told, hw(op))
 		}
 	}
 	for i := range s.h.States {

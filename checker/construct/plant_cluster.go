@@ -1,6 +1,7 @@
 package construct
 
 import (
+	"cmp"
 	"slices"
 
 	"tidemark/history"
@@ -69,7 +70,7 @@ var clusterPlanters = []Planter{
 		r.Epoch++
 		return s.planted(d.Partition.Index, r.Offset, "")
 	}},
-	{"trimmed", "retention removed the first records", func(cfg *Config) { cfg.Trims, cfg.NoOffset = 0, 0 }, func(s *scene) *Planted {
+	{"trimmed", "retention removed the first records", exact, func(s *scene) *Planted {
 		op := s.ack(func(op *history.Op) bool { return op.Offset+2 < s.end(op.Partition.Index) })
 		if op == nil {
 			return nil
@@ -78,6 +79,30 @@ var clusterPlanters = []Planter{
 		s.Run.Config["log.retention.bytes"] = "65536"
 		s.trim(p, op.Offset+1)
 		return s.planted(p, history.UnknownOffset, "")
+	}},
+	{"trimmed", "a DeleteRecords of unknown outcome took effect in the end", deleting, func(s *scene) *Planted {
+		op := s.op(s.pick(func(op *history.Op) bool {
+			return op.Kind == history.DeleteRecords && op.Outcome != history.OK && op.Outcome != history.Fail && s.start[op.Partition.Index] == 0 &&
+				len(s.below(op.Partition.Index, 0, op.Position)) > 0
+		}))
+		if op == nil {
+			return nil
+		}
+		s.trim(op.Partition.Index, op.Position)
+		return s.planted(op.Partition.Index, history.UnknownOffset, "")
+	}},
+	{"lost acknowledged write", "the log start moved, and nobody had asked", exact, func(s *scene) *Planted {
+		p := int32(s.rng.IntN(len(s.Logs)))
+		return s.overTrim(p, 0)
+	}},
+	{"lost acknowledged write", "DeleteRecords removed more than was asked for", func(cfg *Config) { deleting(cfg); exact(cfg) }, func(s *scene) *Planted {
+		op := s.op(s.pick(func(op *history.Op) bool {
+			return op.Kind == history.DeleteRecords && op.Outcome == history.OK
+		}))
+		if op == nil {
+			return nil
+		}
+		return s.overTrim(op.Partition.Index, op.Position)
 	}},
 	{"acknowledged and never seen", "the final read stopped before it, and a dump could not be read", nil, func(s *scene) *Planted {
 		marker := s.op(s.pick(func(op *history.Op) bool { return op.Marker }))
@@ -98,12 +123,37 @@ var clusterPlanters = []Planter{
 	}},
 }
 
+// deleting asks for one DeleteRecords, on a partition that keeps all else.
+func deleting(cfg *Config) { cfg.Trims, cfg.Deletes, cfg.NoOffset = 0, 1, 0 }
+
+// below lists the acknowledged writes that stand between two offsets.
+func (s *scene) below(p int32, from, to history.Offset) []*history.Op {
+	var out []*history.Op
+	for i := range s.h.Ops {
+		if op := &s.h.Ops[i]; acked(op) && op.Partition.Index == p && from <= op.Offset && op.Offset < to {
+			out = append(out, op)
+		}
+	}
+	return out
+}
+
+// overTrim removes the records of a partition up to the first acknowledged write from an offset on.
+func (s *scene) overTrim(p int32, from history.Offset) *Planted {
+	lost := s.below(p, from, s.end(p)-1)
+	if len(lost) == 0 {
+		return nil
+	}
+	op := slices.MinFunc(lost, func(a, b *history.Op) int { return cmp.Compare(a.Offset, b.Offset) })
+	s.trim(p, op.Offset+1)
+	return s.planted(p, op.Offset, op.Value, op)
+}
+
 // toldBefore is the highest high watermark of the leader's epoch that somebody was told before a poll was sent.
 func (s *scene) toldBefore(op *history.Op) history.Offset {
 	told := history.UnknownOffset
 	for i := range s.h.Ops {
-		if o := &s.h.Ops[i]; load(o) && o.Partition == op.Partition && o.Epoch == op.Epoch && o.Broker == op.Broker && o.ReturnIndex < op.InvokeIndex {
-			told = max(told, o.HW)
+		if o := &s.h.Ops[i]; o.Partition == op.Partition && o.Epoch == op.Epoch && o.Broker == op.Broker && o.ReturnIndex < op.InvokeIndex {
+			told = max(told, hw(o))
 		}
 	}
 	return told

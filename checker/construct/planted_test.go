@@ -47,11 +47,13 @@ func TestSilentOnValidHistories(t *testing.T) {
 	n := 10 * *histories
 	for i := range n {
 		cfg := construct.Random(rng.Uint64(), operations)
-		switch i % 3 {
+		switch i % 4 {
 		case 1:
 			cfg.Trims = 3
 		case 2:
 			cfg.Retries = true
+		case 3:
+			cfg.Deletes = 3
 		}
 		c := construct.Make(cfg)
 		v := checker.Check(c.Run, c.History, nil, checker.Options{})

@@ -25,11 +25,12 @@ import (
 
 // partition is one partition's operations as the second judge needs them.
 type partition struct {
-	name    history.Partition
-	sends   []*history.Op // that may have taken effect, by invocation
-	polls   []*history.Op // that succeeded, by return
-	appends []*appended   // by offset
-	reads   []*read       // as polls
+	name      history.Partition
+	sends     []*history.Op  // that may have taken effect, by invocation
+	polls     []*history.Op  // that succeeded, by return
+	appends   []*appended    // by offset
+	reads     []*read        // as polls
+	removable history.Offset // below it DeleteRecords may have removed records
 }
 
 // appended is a record that is known to have come into the log, and when: between call and end, both indices of the journal.
@@ -76,6 +77,8 @@ func gather(h *history.History, q Question) []*partition {
 			p.sends = append(p.sends, op)
 		case op.Kind == history.Poll && op.Outcome == history.OK:
 			p.polls = append(p.polls, op)
+		case op.Kind == history.DeleteRecords && op.Outcome != history.Fail:
+			p.removable = max(p.removable, removes(op))
 		}
 	}
 	rested := rested(h)
@@ -85,6 +88,17 @@ func gather(h *history.History, q Question) []*partition {
 		p.interpret(q, rested)
 	}
 	return out
+}
+
+// removes is the offset below which a DeleteRecords may have removed records.
+func removes(op *history.Op) history.Offset {
+	switch {
+	case op.Position >= 0:
+		return op.Position
+	case op.Outcome == history.OK:
+		return op.LogStart
+	}
+	return math.MaxInt64 // all that was committed, and nobody was told how far
 }
 
 // rested reports whether the final reads met a log at rest: a settling that did not fail and that something followed.
@@ -225,7 +239,7 @@ func (p *partition) interpret(q Question, rested bool) {
 			r.to = max(r.to, least)
 		}
 		if op.Final && op.LogStart > 0 && op.Position <= op.LogStart {
-			r.floor = 0 // a log that begins later lost what was before, unless brokers remove old records
+			r.floor = min(r.floor, p.removable) // a log that begins later lost what was before, unless it was to be removed
 		}
 		if op.Final {
 			furthest = max(furthest, r.to)

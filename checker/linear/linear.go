@@ -20,7 +20,7 @@ import (
 type Question struct {
 	// Durable says that acknowledged writes stay. Without it an acknowledged write counts only if somebody saw it at its offset.
 	Durable bool
-	// Dense says that brokers remove no old records. Without it an answer may leave some out.
+	// Dense says that brokers remove no old records unasked. Without it an answer may leave some out.
 	Dense bool
 	// Repeats tells the sends whose value a retry may have put into the log more than once; nil if there are none.
 	Repeats func(*history.Op) bool

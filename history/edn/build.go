@@ -21,6 +21,7 @@ type builder struct {
 	values    map[string]string // those that were sent
 	faults    map[string]int    // of the nemesis: what is under way or in force, by :f
 	nfaults   int
+	asked     map[int32]int // of each process: its operation that waits for a :tidemark/answer, by position in the history
 	entries   int64
 	last      time.Duration
 	lastIndex int64
@@ -32,7 +33,7 @@ const entryShift = 24
 
 func newBuilder(p *parser) *builder {
 	return &builder{p: p, h: &history.History{}, busy: map[int32]*underway{}, consumers: map[int32]*consumer{}, keys: map[string]history.Partition{},
-		values: map[string]string{}, faults: map[string]int{}, lastIndex: -1,
+		values: map[string]string{}, faults: map[string]int{}, asked: map[int32]int{}, lastIndex: -1,
 		run: history.Run{Format: 1, Tool: "jepsen", Topic: Topic, Acks: -1}}
 }
 
@@ -193,6 +194,12 @@ func (b *builder) finish() (history.Run, *history.History) {
 	}
 	for i := range b.h.Dumps {
 		indices = append(indices, &b.h.Dumps[i].Index)
+	}
+	for i := range b.h.States {
+		indices = append(indices, &b.h.States[i].Index)
+	}
+	for i := range b.h.Steps {
+		indices = append(indices, &b.h.Steps[i].Index)
 	}
 	slices.SortStableFunc(indices, func(x, y *int64) int { return cmp.Compare(*x, *y) })
 	for i, index := range indices {

@@ -38,6 +38,8 @@ type own struct {
 	process         int32            // of a seek
 	end             history.Offset   // of a dump: its log end offset
 	more            bool             // likewise: it goes on from the entry before
+	offset          history.Offset   // of an answer
+	targets         []history.BrokerID
 }
 
 // The fields that tidemark adds.
@@ -60,6 +62,8 @@ const (
 	fieldProcess  = ":tidemark/process"
 	fieldEnd      = ":tidemark/log-end"
 	fieldMore     = ":tidemark/more"
+	fieldOffset   = ":tidemark/offset"
+	fieldTargets  = ":tidemark/targets"
 )
 
 // fields reads the fields of the map at form 0. A field that is known stands once.
@@ -69,7 +73,7 @@ func (p *parser) fields() (e entry, err error) {
 	}
 	e = entry{process: nobody, index: -1, value: -1, rebalance: -1,
 		own: own{key: -1, position: history.UnknownOffset, hw: history.UnknownOffset, start: history.UnknownOffset, acks: -1, number: -1,
-			broker: history.NoBroker, epoch: -1, process: nobody, end: history.UnknownOffset}}
+			broker: history.NoBroker, epoch: -1, process: nobody, end: history.UnknownOffset, offset: history.UnknownOffset}}
 	var seen uint64
 	typed := false
 	for k := int32(1); k < p.forms[0].end; {
@@ -105,7 +109,7 @@ var fieldBits = func() map[string]uint {
 	m := map[string]uint{}
 	for i, name := range []string{":type", ":f", ":process", ":time", ":index", ":value", ":error", ":seek-to-beginning?", ":rebalance-log",
 		fieldKey, fieldPosition, fieldHW, fieldStart, fieldAcks, fieldFinal, fieldMarker, fieldPending, fieldFault, fieldPhase, fieldKind,
-		fieldFailed, fieldDetail, fieldBroker, fieldEpoch, fieldProcess, fieldEnd, fieldMore} {
+		fieldFailed, fieldDetail, fieldBroker, fieldEpoch, fieldProcess, fieldEnd, fieldMore, fieldOffset, fieldTargets} {
 		m[name] = uint(i)
 	}
 	return m
@@ -170,7 +174,13 @@ func (p *parser) ownField(o *own, name string, v int32) error {
 	case fieldKey:
 		o.key = v
 	case fieldPosition:
-		return offset(&o.position)
+		n, err := p.number(v, int64(history.Earliest), math.MaxInt64, "a position")
+		o.position = history.Offset(n)
+		return err
+	case fieldOffset:
+		return offset(&o.offset)
+	case fieldTargets:
+		return p.brokers(v, &o.targets)
 	case fieldHW:
 		return offset(&o.hw)
 	case fieldStart:
@@ -213,6 +223,21 @@ func (p *parser) ownField(o *own, name string, v int32) error {
 		o.kind = p.name(v)
 	case fieldDetail:
 		o.detail = string(p.textOf(v))
+	}
+	return nil
+}
+
+// brokers reads a vector of brokers.
+func (p *parser) brokers(v int32, to *[]history.BrokerID) error {
+	if !p.sequence(v) {
+		return p.wrong(v, "found %s, expected a vector of brokers", p.described(v))
+	}
+	for b := range p.members(v) {
+		n, err := p.number(b, -1, math.MaxInt32, "a broker")
+		if err != nil {
+			return err
+		}
+		*to = append(*to, history.BrokerID(n))
 	}
 	return nil
 }

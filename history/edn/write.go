@@ -22,16 +22,14 @@ import (
 // Operations that were still pending at the end become :info there. A fault that took effect becomes :info operations of the nemesis.
 //
 // What the format has no place for stands in fields that begin with :tidemark/, and in :info operations of a process :tidemark, which
-// Jepsen's checker passes over as it does over the nemesis: the run, its phases, those of faults, seeks, and the dumps. So Read gives the same sends,
-// polls, seeks, faults and dumps back. Left out are protocol steps, observed states, and which brokers a fault struck.
+// Jepsen's checker passes over as it does over the nemesis: the run, its phases, those of faults, seeks, ListOffsets and DeleteRecords, observed
+// states, protocol steps, and the dumps. So Read gives the same operations, faults, states and dumps back. Of the steps appends are left out, and
+// high watermarks that moved on: they explain a finding and decide none.
 func Write(w io.Writer, run history.Run, h *history.History) error {
 	out := &writer{w: bufio.NewWriterSize(w, 64<<10), topic: run.Topic, values: map[string]int64{}, consumers: map[int32]*assigned{}, busy: map[int32]*history.Op{}}
-	plain, err := json.Marshal(run)
-	if err != nil {
+	if err := out.json(asideRun, 0, run); err != nil {
 		return fmt.Errorf("writing EDN: %w", err)
 	}
-	out.head("info", asideRun, aside, 0)
-	out.word(quoted(string(plain))).end()
 	for _, e := range inOrder(h) {
 		if err := out.event(h, e); err != nil {
 			return fmt.Errorf("writing EDN: %w", err)
@@ -61,10 +59,12 @@ const (
 	faulted
 	marked
 	dumped
+	stated
+	stepped
 )
 
 func inOrder(h *history.History) []event {
-	events := make([]event, 0, 2*len(h.Ops)+len(h.Faults)+len(h.Marks))
+	events := make([]event, 0, 2*len(h.Ops)+len(h.Faults)+len(h.Marks)+len(h.Dumps)+len(h.States)+len(h.Steps))
 	for i := range h.Ops {
 		events = append(events, event{h.Ops[i].InvokeIndex, invoked, int32(i)})
 		if h.Ops[i].Outcome != history.Pending {
@@ -79,6 +79,12 @@ func inOrder(h *history.History) []event {
 	}
 	for i := range h.Dumps {
 		events = append(events, event{h.Dumps[i].Index, dumped, int32(i)})
+	}
+	for i := range h.States {
+		events = append(events, event{h.States[i].Index, stated, int32(i)})
+	}
+	for i := range h.Steps {
+		events = append(events, event{h.Steps[i].Index, stepped, int32(i)})
 	}
 	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.index, b.index) })
 	return events
@@ -112,6 +118,10 @@ func (w *writer) event(h *history.History, e event) error {
 		w.head("info", asideMark, aside, m.Time)
 		w.word(quoted(m.Name)).field(fieldFailed).word(strconv.FormatBool(m.Failed)).field(fieldDetail).word(quoted(m.Detail)).end()
 		return nil
+	case stated:
+		return w.state(h.States[e.at])
+	case stepped:
+		return w.step(h.Steps[e.at])
 	}
 	if e.what == dumped {
 		d := &h.Dumps[e.at]
@@ -129,6 +139,9 @@ func (w *writer) event(h *history.History, e event) error {
 	op := &h.Ops[e.at]
 	if op.Kind == history.Seek {
 		return w.seek(op, e.what == invoked)
+	}
+	if asks[op.Kind] != "" {
+		return w.ask(op, e.what == invoked)
 	}
 	if err := w.operation(op, e.what == invoked); err != nil {
 		return fmt.Errorf("operation %d: %w", op.ID, err)
@@ -182,7 +195,19 @@ func (w *writer) operation(op *history.Op, invocation bool) error {
 func (w *writer) fault(f *history.FaultEvent) {
 	w.head("info", asideFault, aside, f.Time)
 	w.word(quoted(f.Line)).field(fieldFault).number(int64(f.Fault)).field(fieldPhase).word(quoted(string(f.Phase))).field(fieldKind).word(quoted(f.Kind))
-	w.field(fieldDetail).word(quoted(f.Detail)).end()
+	w.field(fieldDetail).word(quoted(f.Detail))
+	for i, b := range f.Targets {
+		if i == 0 {
+			w.field(fieldTargets).word("[")
+		} else {
+			w.space()
+		}
+		w.number(int64(b))
+	}
+	if len(f.Targets) > 0 {
+		w.word("]")
+	}
+	w.end()
 	name := ""
 	switch f.Phase {
 	case history.FaultObserved:
@@ -389,5 +414,16 @@ func (w *writer) word(s string) *writer {
 }
 
 func (w *writer) field(name string) *writer { return w.word(", ").word(name).space() }
+
+// json writes an operation of process :tidemark whose value is JSON in a string.
+func (w *writer) json(f string, at time.Duration, v any) error {
+	plain, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	w.head("info", f, aside, at)
+	w.word(quoted(string(plain))).end()
+	return nil
+}
 
 func quoted(s string) string { return string(appendString(nil, s)) }

@@ -117,7 +117,12 @@ func drawn(t *rapid.T) *history.History {
 		case rapid.IntRange(0, 9).Draw(t, "what") == 0:
 			r.Fault(history.FaultEvent{Fault: rapid.IntRange(0, 3).Draw(t, "fault"), Kind: rapid.SampledFrom([]string{"kill", "pause", "clock", "Ünder"}).Draw(t, "kind"),
 				Phase: rapid.SampledFrom([]history.FaultPhase{history.FaultRequested, history.FaultApplied, history.FaultObserved, history.FaultUndone}).Draw(t, "phase"),
-				Line:  rapid.String().Draw(t, "line"), Detail: rapid.String().Draw(t, "detail")})
+				Line:  rapid.String().Draw(t, "line"), Detail: rapid.String().Draw(t, "detail"), Targets: rapid.SampledFrom([][]history.BrokerID{nil, {2}, {1, 3}}).Draw(t, "targets")})
+		case rapid.IntRange(0, 19).Draw(t, "seen") == 0:
+			r.State(history.ClusterState{Controller: 2, Partitions: []history.PartitionState{{Partition: history.Partition{Topic: "orders"}, Leader: 1,
+				Epoch: 4, ISR: []history.BrokerID{1, 2}, Replicas: []history.ReplicaState{{Broker: 1, Up: true, Leads: true, LEO: 5, HW: 3}}}}})
+			r.Step(history.Step{Kind: rapid.SampledFrom([]history.StepKind{history.StepDown, history.StepISR, history.StepHW}).Draw(t, "step"), Broker: 1,
+				From: 5, To: 3, Detail: rapid.String().Draw(t, "detail")})
 		case rapid.IntRange(0, 19).Draw(t, "mark") == 0:
 			r.Mark(rapid.SampledFrom([]string{"load", "settle"}).Draw(t, "mark"), rapid.Bool().Draw(t, "failed"), rapid.String().Draw(t, "detail"))
 		case rapid.IntRange(0, 19).Draw(t, "dump") == 0:
@@ -134,10 +139,12 @@ func drawn(t *rapid.T) *history.History {
 			seek.Outcome, seek.Offset, seek.HW, seek.LogStart = history.OK, history.UnknownOffset, history.UnknownOffset, history.UnknownOffset
 			r.Complete(id, seek)
 		case !busy:
-			op = history.Op{Process: process, Kind: history.OpKind(rapid.IntRange(0, 1).Draw(t, "kind")), Broker: history.NoBroker, Epoch: -1,
+			op = history.Op{Process: process, Kind: rapid.SampledFrom([]history.OpKind{history.Send, history.Poll, history.ListOffsets, history.DeleteRecords}).Draw(t, "kind"), Broker: history.NoBroker, Epoch: -1,
 				Partition: history.Partition{Topic: "orders", Index: rapid.Int32Range(0, 1).Draw(t, "part")}, Position: history.UnknownOffset,
 				Final: rapid.Bool().Draw(t, "final")}
-			if op.Kind == history.Send {
+			if op.Kind == history.ListOffsets || op.Kind == history.DeleteRecords {
+				op.Final, op.Position = false, history.Offset(rapid.Int64Range(-2, 9).Draw(t, "position"))
+			} else if op.Kind == history.Send {
 				op.Final, op.Acks, op.Marker = false, rapid.Int16Range(-1, 1).Draw(t, "acks"), rapid.Bool().Draw(t, "marker")
 				op.Value = rapid.SampledFrom([]string{"p0-0", "p0-1", "7", "", "ü"}).Draw(t, "value")
 			} else {
@@ -155,6 +162,10 @@ func drawn(t *rapid.T) *history.History {
 			switch {
 			case op.Kind == history.Send && done.Outcome == history.OK:
 				done.Offset = history.Offset(rapid.Int64Range(-1, 9).Draw(t, "offset"))
+			case op.Kind == history.ListOffsets && done.Outcome == history.OK:
+				done.Offset = history.Offset(rapid.Int64Range(0, 9).Draw(t, "offset"))
+			case op.Kind == history.DeleteRecords && done.Outcome == history.OK:
+				done.LogStart = history.Offset(rapid.Int64Range(0, 9).Draw(t, "start"))
 			case op.Kind == history.Poll && done.Outcome == history.OK:
 				done.HW, done.LogStart = history.Offset(rapid.Int64Range(-1, 9).Draw(t, "hw")), history.Offset(rapid.Int64Range(-1, 9).Draw(t, "start"))
 				for range rapid.IntRange(0, 3).Draw(t, "records") {
@@ -168,7 +179,7 @@ func drawn(t *rapid.T) *history.History {
 	return r.History()
 }
 
-// TestWrittenAndRead: what is written and read back has the same operations, faults, marks and dumps in the same order, but that a seek ends at once. Values are the same up to
+// TestWrittenAndRead: what is written and read back has the same operations, faults, states, steps, marks and dumps in the same order, but that a seek ends at once. Values are the same up to
 // their numbers.
 func TestWrittenAndRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -214,6 +225,14 @@ func reduced(h *history.History) []string {
 			m := h.Marks[e.at]
 			m.Index = 0
 			out = append(out, fmt.Sprintf("%+v", m))
+		case stated:
+			s := h.States[e.at]
+			s.Index = 0
+			out = append(out, fmt.Sprintf("%+v", s))
+		case stepped:
+			s := h.Steps[e.at]
+			s.Index = 0
+			out = append(out, fmt.Sprintf("%+v", s))
 		case dumped:
 			d := h.Dumps[e.at]
 			text := fmt.Sprintf("broker %d %v %d %d %d %s at %v", d.Broker, d.Partition, d.LEO, d.HW, d.Start, d.Err, d.Time)

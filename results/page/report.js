@@ -289,7 +289,7 @@
   const table = document.querySelector("#ops tbody");
   if (table) {
     const ops = data.ops, firstPage = 40, pageSize = 400;
-    const kindWords = ["send", "poll", "seek"], outcomeWords = ["pending", "ok", "failed", "unknown"];
+    const kindWords = ["send", "poll", "seek", "list offsets", "delete records"], outcomeWords = ["pending", "ok", "failed", "unknown"];
     const field = (id) => document.getElementById("ops-" + id);
     let matching = [], shown = 0;
     const dash = (n) => (n < 0 ? "–" : String(n));
