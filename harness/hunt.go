@@ -3,7 +3,6 @@ package harness
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -52,7 +51,9 @@ type Tally struct {
 	Undone     int            `json:"faultsVerifiedUndone"` // of those
 	Allowed    map[string]int `json:"runsWithAllowed"`      // anomalies that the contract allows, by class
 	Classes    map[string]int `json:"runsWithViolation"`    // violations, by class
+	Busy       int            `json:"runsWithThousand"`     // runs with 1,000 acknowledged writes or more (sent, under acks=0)
 	Failures   []Failure      `json:"failures"`
+	Groups     []Group        `json:"groups"` // the violations among them, by signature
 	shares     []float64
 	acked      []int64
 }
@@ -63,7 +64,12 @@ type Failure struct {
 	Number int            `json:"number"`
 	Status checker.Status `json:"status"`
 	Reason string         `json:"reason"`
+	// Signature groups violations, see Signature; "" for a run that is not green for another reason.
+	Signature string `json:"signature,omitempty"`
 }
+
+// busy is how many acknowledged writes make a run a busy one.
+const busy = 1000
 
 // failuresMax bounds the failures that a tally lists.
 const failuresMax = 1000
@@ -75,90 +81,23 @@ func SeedOf(master uint64, n int) uint64 { return world.Stream(master, "hunt", n
 func (h Hunt) Go(ctx context.Context) Tally {
 	begun := time.Now()
 	t := Tally{Bites: map[string]int{}, Allowed: map[string]int{}, Classes: map[string]int{}}
-	numbers := make(chan int)
-	under := underway{cancel: map[int]context.CancelFunc{}, last: math.MaxInt}
-	go func() {
-		defer close(numbers)
-		for n := h.First; n < h.First+h.Seeds && n < under.limit(); n++ {
-			if h.Budget > 0 && time.Since(begun) > h.Budget {
-				return
-			}
-			select {
-			case numbers <- n:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
 	var mu sync.Mutex
-	var workers sync.WaitGroup
-	for range max(1, h.Workers) {
-		workers.Go(func() {
-			for n := range numbers {
-				ctx := under.start(ctx, n)
-				res, err := h.one(ctx, n)
-				cut := ctx.Err() != nil
-				under.end(n)
-				if cut {
-					continue // cut off in the middle: it says nothing
-				}
-				mu.Lock()
-				t.add(n, res, err)
-				if h.Each != nil {
-					h.Each(n, res, err)
-				}
-				if err == nil && (h.UntilFirst && res.Verdict.Status == checker.Invalid || h.UntilClass != "" && res.Shows(h.UntilClass)) {
-					under.stopAfter(n)
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	workers.Wait()
+	more := func() bool { return h.Budget <= 0 || time.Since(begun) <= h.Budget }
+	race(ctx, h.First, h.First+h.Seeds, h.Workers, more, func(ctx context.Context, n int) bool {
+		res, err := h.one(ctx, n)
+		if ctx.Err() != nil {
+			return false // cut off in the middle: it says nothing
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		t.add(n, res, err)
+		if h.Each != nil {
+			h.Each(n, res, err)
+		}
+		return err == nil && (h.UntilFirst && res.Verdict.Status == checker.Invalid || h.UntilClass != "" && res.Shows(h.UntilClass))
+	})
 	t.finish(time.Since(begun))
 	return t
-}
-
-// underway is the runs of a hunt that are being carried out, so that those behind the one that ends it can be cut off.
-type underway struct {
-	mu     sync.Mutex
-	cancel map[int]context.CancelFunc
-	last   int // no run behind this one is wanted
-}
-
-func (u *underway) limit() int {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.last
-}
-
-func (u *underway) start(ctx context.Context, n int) context.Context {
-	ctx, cancel := context.WithCancel(ctx)
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.cancel[n] = cancel
-	if n > u.last {
-		cancel()
-	}
-	return ctx
-}
-
-func (u *underway) end(n int) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.cancel[n]()
-	delete(u.cancel, n)
-}
-
-func (u *underway) stopAfter(n int) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.last = min(u.last, n)
-	for m, cancel := range u.cancel {
-		if m > u.last {
-			cancel()
-		}
-	}
 }
 
 func (h Hunt) one(ctx context.Context, n int) (*Result, error) {
@@ -205,9 +144,12 @@ func (t *Tally) add(n int, res *Result, err error) {
 		t.Unknown++
 	}
 	if v.Status != checker.Valid {
-		t.fail(Failure{Seed: res.Run.Seed, Number: n, Status: v.Status, Reason: v.Reason})
+		t.fail(Failure{Seed: res.Run.Seed, Number: n, Status: v.Status, Reason: v.Reason, Signature: Signature(v)})
 	}
 	t.acked = append(t.acked, v.Stats.Acked)
+	if v.Stats.Acked >= busy || res.Run.Acks == 0 && v.Stats.Sends >= busy {
+		t.Busy++
+	}
 	if v.Stats.Sends > 0 {
 		t.shares = append(t.shares, float64(v.Stats.Acked)/float64(v.Stats.Sends))
 	}
@@ -290,6 +232,7 @@ func (t *Tally) finish(wall time.Duration) {
 		t.Acked = t.acked[n/2]
 	}
 	slices.SortFunc(t.Failures, func(a, b Failure) int { return a.Number - b.Number })
+	t.Groups = groups(t.Failures)
 }
 
 // String is the tally as a table for people.
@@ -302,8 +245,9 @@ func (t Tally) String() string {
 		out += fmt.Sprintf("in %.1f s\n", t.Seconds)
 	}
 	out += fmt.Sprintf("faults applied %d, verified undone %d\n", t.Applied, t.Undone)
-	out += fmt.Sprintf("acknowledged writes, median of runs: %d, %.0f %% of those sent\n", t.Acked, 100*t.AckedShare)
+	out += fmt.Sprintf("acknowledged writes, median of runs: %d, %.0f %% of those sent; %d runs with %d or more\n", t.Acked, 100*t.AckedShare, t.Busy, busy)
 	out += table("runs in which it was seen", t.Bites) + table("runs with an anomaly that the contract allows", t.Allowed) + table("runs with a violation", t.Classes)
+	out += groupTable(t.Groups)
 	return out
 }
 

@@ -106,7 +106,7 @@ func rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage(fmt.Errorf("%w; see %s --help", err, c.CommandPath()))
 	})
-	root.AddCommand(runCommand(), replayCommand(), checkCommand(), exportCommand(), huntCommand(), bugsCommand(), brokerCommand(),
+	root.AddCommand(runCommand(), replayCommand(), checkCommand(), exportCommand(), huntCommand(), bugsCommand(), shrinkCommand(), brokerCommand(),
 		planTopic(), optionsTopic(), anomaliesTopic())
 	root.AddCommand(containerCommands()...)
 	return root

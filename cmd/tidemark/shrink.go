@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tidemark/harness"
+	"tidemark/history"
+	"tidemark/results"
+)
+
+// shrinkFile holds, in the directory of a run, how far its shrinking is.
+const shrinkFile = "shrink.json"
+
+func shrinkCommand() *cobra.Command {
+	var s harness.Shrink
+	var out, scenario string
+	c := &cobra.Command{
+		Use:   "shrink DIR",
+		Short: "Make a failing run smaller while it fails alike",
+		Long: "Leaves out lines of the plan, clients, partitions, brokers and options, then shortens times and simplifies targets, for as long as the\n" +
+			"run fails with the same signature (with a known bug on, it must also end valid with the bug off). What is left becomes a run\n" +
+			"directory of its own, which replays exactly. Called again after its budget or an interruption, it goes on where it stopped.",
+		Args: exactly("DIR"),
+		RunE: func(c *cobra.Command, args []string) error {
+			d, run, err := results.Open(strings.TrimSuffix(args[0], "run.json"))
+			if err != nil {
+				return usage(err)
+			}
+			if err := harness.Verify(run); err != nil {
+				return usage(fmt.Errorf("%s: %w", filepath.Join(d.Path, "run.json"), err))
+			}
+			if s.Budget < 0 || s.Workers < 1 || s.Workers > 1024 {
+				return usage(fmt.Errorf("--budget %v, --workers %d, expected a positive duration or 0s for no limit, and 1 to 1024", s.Budget, s.Workers))
+			}
+			s.Run = run
+			return shrink(c, s, d, out, scenario)
+		},
+	}
+	f := c.Flags()
+	f.DurationVar(&s.Budget, "budget", 2*time.Minute, "try nothing new after so long; 0 is no limit")
+	f.IntVar(&s.Workers, "workers", runtime.NumCPU(), "runs at a time")
+	f.BoolVar(&s.Blind, "no-invariants", false, "judge by what clients and logs tell alone")
+	f.StringVar(&out, "out", ".", "directory in which runs/ stands")
+	f.StringVar(&scenario, "as-scenario", "", "also write what is left to this file, as a scenario: options, plan and outcome as text. The words at the head of a\nfile that is there already stay")
+	return c
+}
+
+func shrink(c *cobra.Command, s harness.Shrink, d results.Dir, outDir, scenario string) error {
+	path := filepath.Join(d.Path, shrinkFile)
+	begin, err := readShrinkState(path, s.Run)
+	if err != nil {
+		return usage(err)
+	}
+	s.Begin = begin
+	s.Save = func(state harness.ShrinkState) error { return writeJSON(path, state) }
+	log := c.ErrOrStderr()
+	if begin != nil {
+		fmt.Fprintf(log, "going on where %s ends: %s, %s\n", path, counted(harness.Lines(begin.Best), "line"), counted(begin.Tries, "run"))
+	}
+	s.Told = func(what string, run history.Run) { fmt.Fprintf(log, "%-12s %s\n", what, sizeOf(run)) }
+	state, res, err := s.Go(c.Context())
+	if err != nil {
+		return trouble(err)
+	}
+	if err := showShrunk(c, state, res, outDir, scenario); err != nil {
+		return err
+	}
+	if c.Context().Err() != nil {
+		return &outcome{code: exitInterrupted}
+	}
+	return nil
+}
+
+// showShrunk prints what is left, and keeps it.
+func showShrunk(c *cobra.Command, state harness.ShrinkState, res *harness.Result, outDir, scenario string) error {
+	out := c.OutOrStdout()
+	why := "nothing smaller fails alike"
+	if !state.Done {
+		why = "stopped; called again, it goes on"
+	}
+	d, err := keep(c.Context(), outDir, res)
+	if err != nil {
+		return trouble(err)
+	}
+	fmt.Fprintf(out, "%s after %s in %.1f s: %s\n%s%s\n", sizeOf(state.Best), counted(state.Tries, "run"), state.Seconds, why, indented(state.Best.Plan), state.Signature)
+	fmt.Fprintf(out, "options: %s\nreplay: %s\n", strings.Join(harness.ScenarioOptions(state.Best), " "), harness.ReplayLine(d))
+	if scenario == "" {
+		return nil
+	}
+	if err := writeScenario(c.Context(), scenario, state.Best); err != nil {
+		return trouble(err)
+	}
+	fmt.Fprintf(out, "scenario: %s\n", scenario)
+	return nil
+}
+
+// sizeOf is how much there is to a run.
+func sizeOf(run history.Run) string {
+	return fmt.Sprintf("%s, %v, %s, %s, %s, %s",
+		counted(harness.Lines(run), "line"), run.Duration, counted(run.Brokers, "broker"), counted(run.Parts, "partition"),
+		counted(run.Writers, "producer"), counted(run.Readers, "consumer"))
+}
+
+// indented sets a plan off from the text around it.
+func indented(plan string) string {
+	if plan == "" {
+		return "    # no faults\n"
+	}
+	return "    " + strings.ReplaceAll(strings.TrimRight(plan, "\n"), "\n", "\n    ") + "\n"
+}
+
+// readShrinkState reads where an earlier shrinking stopped, nil if there was none.
+func readShrinkState(path string, run history.Run) (*harness.ShrinkState, error) {
+	text, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	var state harness.ShrinkState
+	if err := json.Unmarshal(text, &state); err != nil {
+		return nil, fmt.Errorf("%s: %w; without the file, shrinking begins anew", path, err)
+	}
+	if err := harness.Verify(state.Best); err != nil || state.Format != 1 || state.Best.Bug != run.Bug {
+		return nil, fmt.Errorf("%s is of format %d and of the bug %q, expected 1 and %q (%v); without the file, shrinking begins anew",
+			path, state.Format, state.Best.Bug, run.Bug, err)
+	}
+	return &state, nil
+}
+
+// writeScenario writes a run as a scenario, under the head of the file that is there already, if there is one.
+func writeScenario(ctx context.Context, path string, run history.Run) error {
+	told, err := harness.Tell(context.WithoutCancel(ctx), run)
+	if err != nil {
+		return err
+	}
+	head := ""
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for line := range strings.Lines(string(old)) {
+		if !strings.HasPrefix(line, "#") {
+			break
+		}
+		head += line
+	}
+	return os.WriteFile(path, []byte(harness.ScenarioText(run, head, told)), 0o644)
+}

@@ -1,0 +1,149 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark/broker/bug"
+	"tidemark/checker"
+	"tidemark/history"
+)
+
+// A scenario is a run as a text to read: what differs from the defaults, each as the name that run.json has for it, an equals sign and the
+// value; keys of the brokers' configuration have dots in them. The plan stands below. With a known bug on it tells the bug, and ends well
+// without it.
+
+// ScenarioOptions is what of an expanded run differs from the defaults, but for its plan: name=value, in the order of run.json.
+func ScenarioOptions(run history.Run) []string {
+	var out []string
+	d := Defaults()
+	if run.Client == history.ClientRaw {
+		run.Client = d.Client
+	}
+	mine, defaults := reflect.ValueOf(run), reflect.ValueOf(d)
+	for i, name := range scenarioFields {
+		if value := mine.Field(i); name != "" && !value.Equal(defaults.Field(i)) {
+			out = append(out, fmt.Sprintf("%s=%v", name, value.Interface()))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(run.Config)) {
+		if run.Config[key] != quick[key] {
+			out = append(out, key+"="+run.Config[key])
+		}
+	}
+	return out
+}
+
+// ScenarioRun is the run that options and plan describe, expanded. The error names the option and what was expected.
+func ScenarioRun(options []string, plan string) (history.Run, error) {
+	run := Defaults()
+	fields := reflect.ValueOf(&run).Elem()
+	for _, option := range options {
+		name, value, _ := strings.Cut(option, "=")
+		switch i := slices.Index(scenarioFields, name); {
+		case strings.Contains(name, "."):
+			run.Config[name] = value
+		case i < 0 || name == "":
+			return run, fmt.Errorf("option %q, expected one of %s, or a key of the configuration", option, strings.Join(slices.DeleteFunc(slices.Clone(scenarioFields), func(s string) bool { return s == "" }), ", "))
+		default:
+			if err := set(fields.Field(i), value); err != nil {
+				return run, fmt.Errorf("option %q: %w", option, err)
+			}
+		}
+	}
+	return Expand(run, plan+"\n# end\n") // so that an empty plan is none, not one to draw
+}
+
+// scenarioFields names the fields of a run that a scenario may set, "" for the others.
+var scenarioFields = func() []string {
+	t := reflect.TypeFor[history.Run]()
+	out := make([]string, t.NumField())
+	for i := range out {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		switch {
+		case slices.Contains([]string{"format", "tool", "build", "started", "plan", "config"}, name):
+		case t.Field(i).Type.Comparable():
+			out[i] = name
+		}
+	}
+	return out
+}()
+
+// set reads a field's value.
+func set(field reflect.Value, text string) (err error) {
+	if field.Type() == reflect.TypeFor[time.Duration]() {
+		d, err := time.ParseDuration(text)
+		field.SetInt(int64(d))
+		return err
+	}
+	switch bits := field.Type(); field.Kind() {
+	case reflect.Bool:
+		b, err := strconv.ParseBool(text)
+		field.SetBool(b)
+		return err
+	case reflect.Int, reflect.Int16, reflect.Int32, reflect.Int64:
+		n, err := strconv.ParseInt(text, 10, bits.Bits())
+		field.SetInt(n)
+		return err
+	case reflect.Uint64:
+		n, err := strconv.ParseUint(text, 10, 64)
+		field.SetUint(n)
+		return err
+	case reflect.Float64:
+		x, err := strconv.ParseFloat(text, 64)
+		field.SetFloat(x)
+		return err
+	case reflect.String:
+		field.SetString(text)
+		return nil
+	}
+	return fmt.Errorf("%s cannot be read from a text", field.Type())
+}
+
+// Tell carries out a scenario and tells its outcome: what the run fails of, and how it ends with its bug off. What clients can see of a bug
+// is judged with the invariants off.
+func Tell(ctx context.Context, run history.Run) (string, error) {
+	e, known := bug.Find(bug.Name(run.Bug))
+	res, err := Simulate(ctx, run, Watch{Blind: known && e.Visible})
+	if err != nil {
+		return "", err
+	}
+	out := fmt.Sprintf("%s: %s\n", res.Verdict.Status, firstClass(res.Verdict))
+	if s := Signature(res.Verdict); s != "" {
+		out = fmt.Sprintf("%s: %s\n", res.Verdict.Status, s)
+	}
+	if !known {
+		return out, nil
+	}
+	run.Bug = ""
+	if res, err = Simulate(ctx, run, Watch{}); err != nil {
+		return "", err
+	}
+	return out + fmt.Sprintf("without the bug: %s\n", res.Verdict.Status), nil
+}
+
+// firstClass is the class of a verdict's first finding, its reason if it has none.
+func firstClass(v checker.Verdict) string {
+	if len(v.Findings) == 0 {
+		return v.Reason
+	}
+	return string(v.Findings[0].Class)
+}
+
+// ScenarioText is a run with a known bug as a scenario: head is the prose before it, as comment lines; "" takes the registry's words.
+func ScenarioText(run history.Run, head, outcome string) string {
+	if e, ok := bug.Find(bug.Name(run.Bug)); ok && head == "" {
+		head = fmt.Sprintf("# %s (%s, row %d): %s.\n", e.Name, e.Source, e.Row, e.Mutation)
+	}
+	plan := run.Plan
+	if plan == "" {
+		plan = "# no faults\n"
+	}
+	return fmt.Sprintf("%s\nrun %s\n%s----\n%s", head, strings.Join(ScenarioOptions(run), " "), plan, outcome)
+}

@@ -1,0 +1,90 @@
+package harness
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"tidemark/broker/bug"
+	"tidemark/checker"
+)
+
+// TestBugs carries out every known bug's scenario: with the bug on it must fail as its file says, and as a class that the registry names;
+// with the bug off it must be valid. -rewrite writes what came out into the files.
+func TestBugs(t *testing.T) {
+	files, err := filepath.Glob("testdata/bugs/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenarios: %v", err)
+	}
+	for _, path := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+				var options []string
+				for _, arg := range d.CmdArgs {
+					options = append(options, arg.Key+"="+strings.Join(arg.Vals, ","))
+				}
+				run, err := ScenarioRun(options, d.Input)
+				if err != nil {
+					t.Fatal(err)
+				}
+				e, ok := bug.Find(bug.Name(run.Bug))
+				if !ok || d.Cmd != "run" {
+					t.Fatalf("%s with the bug %q, expected run with a known bug", d.Cmd, run.Bug)
+				}
+				told, err := Tell(t.Context(), run)
+				if err != nil {
+					t.Fatal(err)
+				}
+				holds(t, e, told)
+				return told
+			})
+		})
+	}
+}
+
+// holds looks at an outcome for what no file may say otherwise.
+func holds(t *testing.T, e bug.Entry, told string) {
+	first, _, _ := strings.Cut(told, "\n")
+	status, signature, _ := strings.Cut(first, ": ")
+	class, _, _ := strings.Cut(signature, ":")
+	if status != string(checker.Invalid) || !slices.Contains(e.Shows, class) {
+		t.Errorf("%s, expected %s as %v", first, checker.Invalid, e.Shows)
+	}
+	if !strings.HasSuffix(told, "without the bug: valid\n") {
+		t.Errorf("%q, expected a valid run without the bug", told)
+	}
+}
+
+// TestScenariosReadBack writes runs as scenarios and reads them back: nothing but the seed's draw of a plan may be lost.
+func TestScenariosReadBack(t *testing.T) {
+	for n := range 200 {
+		run, err := Expand(Draw(SeedOf(5, n), Defaults(), nil), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := ScenarioRun(ScenarioOptions(run), run.Plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if identity(again) != identity(run) || again.Seed != run.Seed {
+			t.Fatalf("run %d came back as\n%+v\nexpected\n%+v", n, again, run)
+		}
+	}
+}
+
+// TestScenariosRefuse what they cannot read, with the option and what was expected.
+func TestScenariosRefuse(t *testing.T) {
+	for option, word := range map[string]string{
+		"brokers=many": "invalid syntax", "duration=3": "missing unit", "acks=70000": "value out of range",
+		"plan=x": "expected one of", "tool=x": "expected one of", "=": "expected one of", "no.such.key=1": "no.such.key",
+		"brokers=99": "brokers: 99, expected", "bug=fly": "unknown bug",
+	} {
+		if _, err := ScenarioRun([]string{option}, ""); err == nil || !strings.Contains(err.Error(), word) {
+			t.Errorf("%s: %v, expected an error with %q", option, err, word)
+		}
+	}
+}

@@ -1,0 +1,365 @@
+package harness
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"tidemark/history"
+	"tidemark/nemesis"
+	"tidemark/world"
+)
+
+// pass is one way to make a run smaller.
+type pass struct {
+	name  string
+	seeds int // with how many further seeds a proposal is tried
+	// smaller proposes runs, the boldest first. A proposal need not make sense: what cannot be carried out is left out.
+	smaller func(run history.Run) []history.Run
+}
+
+// passes lists them in their order: what is removed early need not be looked at later.
+var passes = []pass{
+	{"lines", 0, fewerLines},
+	{"a line", otherSeeds, eachLineLess},
+	{"earlier", otherSeeds, earlier},
+	{"duration", 0, shorterRun},
+	{"partitions", otherSeeds, fewerPartitions},
+	{"brokers", otherSeeds, fewerBrokers},
+	{"clients", 0, fewerClients},
+	{"rate", 0, lowerRate},
+	{"options", 0, plainerOptions},
+	{"faults", otherSeeds, plainerFaults},
+	{"times", 0, shorterTimes},
+}
+
+// planOf is a run's plan; one that cannot be read has no lines.
+func planOf(run history.Run) nemesis.Plan {
+	p, err := nemesis.Parse(run.Plan)
+	if err != nil {
+		return nemesis.Plan{}
+	}
+	return p
+}
+
+// planned is a run with another plan.
+func planned(run history.Run, lines []nemesis.Line) history.Run {
+	run.Plan = nemesis.Plan{Lines: lines}.String()
+	return run
+}
+
+// fewerLines proposes to leave out half of the plan, then a quarter, and so on down to two lines (delta debugging). Later lines go first:
+// what came after the failure has nothing to do with it.
+func fewerLines(run history.Run) (out []history.Run) {
+	lines := planOf(run).Lines
+	for size := (len(lines) + 1) / 2; size >= 2; size /= 2 {
+		for end := len(lines); end > 0; end -= size {
+			out = append(out, planned(run, slices.Concat(lines[:max(0, end-size)], lines[end:])))
+		}
+	}
+	return out
+}
+
+// eachLineLess proposes to leave out one line.
+func eachLineLess(run history.Run) (out []history.Run) {
+	lines := planOf(run).Lines
+	for i := len(lines) - 1; i >= 0; i-- {
+		out = append(out, planned(run, slices.Concat(lines[:i], lines[i+1:])))
+	}
+	return out
+}
+
+// shorterRun proposes shorter loads, in whole seconds.
+func shorterRun(run history.Run) (out []history.Run) {
+	for _, d := range []time.Duration{run.Duration / 4, run.Duration / 2, run.Duration * 3 / 4, run.Duration - 2*time.Second, run.Duration - time.Second} {
+		if d = d.Round(time.Second); d >= 2*time.Second && d < run.Duration {
+			out = append(out, shortened(run, d))
+		}
+	}
+	return out
+}
+
+func shortened(run history.Run, d time.Duration) history.Run {
+	run.Duration = d
+	return run
+}
+
+// fewerPartitions proposes fewer partitions; what the plan says of those that go it then says of the first.
+func fewerPartitions(run history.Run) (out []history.Run) {
+	names := regexp.MustCompile(regexp.QuoteMeta(run.Topic) + `/(\d+)`)
+	for parts := 1; parts < run.Parts; parts++ {
+		for keep := range run.Parts { // which of them becomes the first
+			less := run
+			less.Parts = parts
+			less.Plan = names.ReplaceAllStringFunc(run.Plan, func(name string) string {
+				n, err := strconv.Atoi(name[len(run.Topic)+1:])
+				switch {
+				case err != nil || n == keep:
+					n = 0
+				case n == 0:
+					n = keep
+				}
+				if n >= parts {
+					n = 0
+				}
+				return run.Topic + "/" + strconv.Itoa(n)
+			})
+			out = append(out, less)
+		}
+	}
+	return out
+}
+
+// fewerBrokers proposes fewer brokers and replicas. Lines that name a broker which goes cannot be carried out, so such a run is left out.
+func fewerBrokers(run history.Run) (out []history.Run) {
+	for brokers := min(3, run.Brokers); brokers <= run.Brokers; brokers++ {
+		for factor := run.MinISR; factor <= min(run.Factor, brokers); factor++ {
+			if brokers == run.Brokers && factor == run.Factor {
+				continue
+			}
+			less := run
+			less.Brokers, less.Factor = brokers, factor
+			out = append(out, less)
+		}
+	}
+	return out
+}
+
+// fewerClients proposes fewer producers and consumers.
+func fewerClients(run history.Run) (out []history.Run) {
+	for _, n := range fewer(run.Readers, 0) {
+		less := run
+		less.Readers = n
+		out = append(out, less)
+	}
+	for _, n := range fewer(run.Writers, 1) {
+		less := run
+		less.Writers = n
+		out = append(out, less)
+	}
+	return out
+}
+
+// fewer lists numbers below n, from the least that may be.
+func fewer(n, least int) (out []int) {
+	for _, m := range []int{least, least + 1, n / 2, n - 1} {
+		if m >= least && m < n && !slices.Contains(out, m) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// lowerRate proposes round rates below the run's.
+func lowerRate(run history.Run) (out []history.Run) {
+	for _, rate := range []float64{20, 30, 40, 50, 60, 80, 100, 150} {
+		if rate < run.Rate {
+			less := run
+			less.Rate = rate
+			out = append(out, less)
+		}
+	}
+	return out
+}
+
+// plainerOptions proposes the defaults: for all options at once, then for each.
+func plainerOptions(run history.Run) (out []history.Run) {
+	d := Defaults()
+	all := run
+	all.Acks, all.Unclean, all.ELR, all.MinISR = d.Acks, d.Unclean, d.ELR, min(d.MinISR, run.Factor)
+	all.Config = maps.Clone(quick)
+	out = append(out, all)
+	for _, change := range []func(*history.Run){
+		func(r *history.Run) { r.Acks = d.Acks },
+		func(r *history.Run) { r.Unclean = d.Unclean },
+		func(r *history.Run) { r.ELR = d.ELR },
+		func(r *history.Run) { r.MinISR = min(d.MinISR, r.Factor) },
+		func(r *history.Run) { r.Config = maps.Clone(quick) },
+	} {
+		less := run
+		change(&less)
+		out = append(out, less)
+	}
+	for _, key := range slices.Sorted(maps.Keys(run.Config)) {
+		if run.Config[key] == quick[key] {
+			continue
+		}
+		less := run
+		less.Config = maps.Clone(run.Config)
+		delete(less.Config, key) // Expand fills in what a run has
+		out = append(out, less)
+	}
+	return out
+}
+
+// plainerFaults proposes, line by line, faults that say the same with less: one target for several, a role that explains itself for a number
+// or a draw, a whole cut for one way or one port, an event counted from one.
+func plainerFaults(run history.Run) (out []history.Run) {
+	lines := planOf(run).Lines
+	for i, l := range lines {
+		for _, f := range plainerFault(run, l.Fault) {
+			plain := slices.Clone(lines)
+			plain[i].Fault = f
+			out = append(out, planned(run, plain))
+		}
+		for _, t := range plainerTrigger(l.Trigger) {
+			plain := slices.Clone(lines)
+			plain[i].Trigger = t
+			out = append(out, planned(run, plain))
+		}
+	}
+	return out
+}
+
+func plainerFault(run history.Run, f nemesis.Fault) (out []nemesis.Fault) {
+	if f.Port != world.AnyPort {
+		whole := f
+		whole.Port = world.AnyPort
+		out = append(out, whole)
+	}
+	if f.Shape == nemesis.OneWay {
+		both := f
+		both.Shape = nemesis.Split
+		out = append(out, both)
+	}
+	if len(f.Others) > 0 && f.Others[0].Role != nemesis.Rest && (len(f.Targets) == 0 || f.Targets[0].Role != nemesis.Rest) {
+		rest := f
+		rest.Others = []nemesis.Target{{Role: nemesis.Rest}}
+		out = append(out, rest)
+	}
+	for _, side := range []func(*nemesis.Fault) *[]nemesis.Target{
+		func(f *nemesis.Fault) *[]nemesis.Target { return &f.Targets },
+		func(f *nemesis.Fault) *[]nemesis.Target { return &f.Others },
+	} {
+		for _, targets := range plainerTargets(run, *side(&f)) {
+			plain := f
+			*side(&plain) = targets
+			out = append(out, plain)
+		}
+	}
+	return out
+}
+
+func plainerTargets(run history.Run, targets []nemesis.Target) (out [][]nemesis.Target) {
+	if len(targets) > 1 {
+		for _, t := range targets {
+			out = append(out, []nemesis.Target{t})
+		}
+	}
+	for i, t := range targets {
+		for _, role := range plainerRoles(run, t) {
+			plain := slices.Clone(targets)
+			plain[i] = role
+			out = append(out, plain)
+		}
+	}
+	return out
+}
+
+// plainerRoles lists the roles that tell more than a target does.
+func plainerRoles(run history.Run, t nemesis.Target) (out []nemesis.Target) {
+	p := t.Partition
+	switch t.Role {
+	case nemesis.ISR, nemesis.OSR:
+	case nemesis.Number, nemesis.Random:
+		p = history.Partition{Topic: run.Topic}
+		out = append(out, nemesis.Target{Role: nemesis.Controller})
+	default:
+		return nil
+	}
+	return append(out, nemesis.Target{Role: nemesis.Leader, Partition: p}, nemesis.Target{Role: nemesis.Follower, Partition: p})
+}
+
+func plainerTrigger(t nemesis.Trigger) (out []nemesis.Trigger) {
+	if t.Kind != nemesis.AfterAcks && t.Kind != nemesis.AfterElections {
+		return nil
+	}
+	for _, n := range []int64{1, t.Count / 10, t.Count / 2} {
+		if n >= 1 && n < t.Count {
+			less := t
+			less.Count = n
+			out = append(out, less)
+		}
+	}
+	return out
+}
+
+// shorterTimes proposes, line by line, a fault that is not undone before the plan's end, rounder and shorter lengths, rounder and earlier
+// beginnings.
+func shorterTimes(run history.Run) (out []history.Run) {
+	lines := planOf(run).Lines
+	for i, l := range lines {
+		for _, d := range rounder(l.For, true) {
+			plain := slices.Clone(lines)
+			plain[i].For = d
+			out = append(out, planned(run, plain))
+		}
+		if l.Trigger.Kind != nemesis.AtTime {
+			continue
+		}
+		for _, at := range rounder(l.Trigger.At, false) {
+			plain := slices.Clone(lines)
+			plain[i].Trigger.At = at
+			out = append(out, planned(run, plain))
+		}
+	}
+	return out
+}
+
+// earlier proposes to begin the plan, and end the run, so much sooner that the first line comes after a second.
+func earlier(run history.Run) []history.Run {
+	lines := planOf(run).Lines
+	first := run.Duration
+	for _, l := range lines {
+		if l.Trigger.Kind == nemesis.AtTime {
+			first = min(first, l.Trigger.At)
+		}
+	}
+	by := (first - time.Second).Truncate(time.Second)
+	if by <= 0 || by >= run.Duration {
+		return nil
+	}
+	soon := slices.Clone(lines)
+	for i := range soon {
+		if soon[i].Trigger.Kind == nemesis.AtTime {
+			soon[i].Trigger.At -= by
+		}
+	}
+	run = planned(run, soon)
+	return []history.Run{shortened(run, run.Duration-by), run}
+}
+
+// rounder lists spans that are rounder than d, or half of it, the plainest first; of a length of time 0, which is none, before all.
+func rounder(d time.Duration, length bool) (out []time.Duration) {
+	if d == 0 {
+		return nil
+	}
+	add := func(t time.Duration) {
+		if t > 0 && t != d && digits(t) <= digits(d) && !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	if length {
+		out = append(out, 0)
+	}
+	if half := (d / 2).Round(500 * time.Millisecond); half < d {
+		add(half)
+	}
+	for _, unit := range []time.Duration{5 * time.Second, time.Second, 500 * time.Millisecond, 100 * time.Millisecond} {
+		if digits(d.Round(unit)) < digits(d) {
+			add(d.Round(unit))
+		}
+	}
+	return out
+}
+
+// digits is how many digits a span has in milliseconds, without zeros at the end.
+func digits(d time.Duration) int {
+	n := d.Milliseconds()
+	for n != 0 && n%10 == 0 {
+		n /= 10
+	}
+	return len(strconv.FormatInt(n, 10))
+}
