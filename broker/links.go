@@ -124,6 +124,8 @@ func (n *Node) localResponse(now time.Duration, resp kmsg.Response) {
 		n.registered(now, resp)
 	case *kmsg.BrokerHeartbeatResponse:
 		n.heartbeatAnswered(now, resp)
+	case *kmsg.AllocateProducerIDsResponse:
+		n.producerIDsAllocated(resp)
 	case *kmsg.CreateTopicsResponse:
 		n.topicsCreated(resp)
 	}
@@ -153,6 +155,8 @@ func (n *Node) giveUp(now time.Duration, o *outbound) {
 			n.replicas.FetchFailed(now, o.link.Peer)
 		case f.key == int16(kmsg.AlterPartition):
 			n.replicas.AlterPartitionFailed(now)
+		case f.key == int16(kmsg.AllocateProducerIDs):
+			n.ids.asking = false
 		case f.key == int16(kmsg.CreateTopics): // the topics are under way no longer than creatingFor
 		default:
 			n.life.lost(now)

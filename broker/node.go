@@ -37,6 +37,8 @@ type Node struct {
 
 	creating map[string]time.Duration // topics that the controller was asked for (autoCreate), with when they may be asked for again
 
+	ids producerIDs
+
 	waiting map[uint64]waiter // requests that an answer is owed to, by token
 	tokens  uint64
 	links   []*outbound

@@ -75,7 +75,7 @@ func (s *scenario) command(d *datadriven.TestData) string {
 			s.t.Fatal(err)
 		}
 		return s.exchange(frame, 18, 0, config.Plaintext)
-	case "metadata", "describe-cluster", "create-topic", "describe-configs", "produce", "fetch", "list-offsets", "api-versions", "elect", "register", "heartbeat":
+	case "metadata", "describe-cluster", "create-topic", "describe-configs", "produce", "fetch", "list-offsets", "api-versions", "init-producer-id", "elect", "register", "heartbeat":
 		return s.request(d)
 	default:
 		return "unknown command " + d.Cmd
@@ -235,7 +235,24 @@ func (s *scenario) build(d *datadriven.TestData, topic string) kmsg.Request {
 	case "produce":
 		acks := -1
 		d.MaybeScanArgs(s.t, "acks", &acks)
-		return produce(topic, d.Input, int16(acks))
+		req := produce(topic, d.Input, int16(acks))
+		if d.HasArg("producer") {
+			var id int64
+			var sequence int32
+			d.ScanArgs(s.t, "producer", &id)
+			d.ScanArgs(s.t, "sequence", &sequence)
+			log.Sequence(req.Topics[0].Partitions[0].Records, id, 0, sequence)
+		}
+		return req
+	case "init-producer-id":
+		req := kmsg.NewPtrInitProducerIDRequest()
+		for _, arg := range d.CmdArgs {
+			if arg.Key == "transactional-id" {
+				id := strings.Join(arg.Vals, ",")
+				req.TransactionalID = &id
+			}
+		}
+		return req
 	case "fetch":
 		req := kmsg.NewPtrFetchRequest()
 		req.MaxBytes, req.MaxWaitMillis, req.MinBytes = 1<<20, 100, 1
@@ -279,7 +296,7 @@ func (s *scenario) createTopic(d *datadriven.TestData, topic string) kmsg.Reques
 	return req
 }
 
-func produce(topic, values string, acks int16) kmsg.Request {
+func produce(topic, values string, acks int16) *kmsg.ProduceRequest {
 	req := kmsg.NewPtrProduceRequest()
 	req.Acks, req.TimeoutMillis = acks, 1000
 	t, p := kmsg.NewProduceRequestTopic(), kmsg.NewProduceRequestTopicPartition()
@@ -331,6 +348,8 @@ func describe(resp kmsg.Response) string {
 	case *kmsg.ProduceResponse:
 		p := r.Topics[0].Partitions[0]
 		fmt.Fprintf(&out, "%v, base offset %d\n", kafka.Code(p.ErrorCode), p.BaseOffset)
+	case *kmsg.InitProducerIDResponse:
+		fmt.Fprintf(&out, "%v, producer id %d epoch %d\n", kafka.Code(r.ErrorCode), r.ProducerID, r.ProducerEpoch)
 	case *kmsg.FetchResponse:
 		p := r.Topics[0].Partitions[0]
 		fmt.Fprintf(&out, "%v, high watermark %d, %d bytes\n", kafka.Code(p.ErrorCode), p.HighWatermark, len(p.RecordBatches))

@@ -52,7 +52,7 @@ func (n *Node) serves(listener string, key int16) bool {
 	switch key {
 	case wire.KeyRaft:
 		return n.cfg.ServesQuorum(listener)
-	case int16(kmsg.AlterPartition), int16(kmsg.BrokerRegistration), int16(kmsg.BrokerHeartbeat):
+	case int16(kmsg.AlterPartition), int16(kmsg.AllocateProducerIDs), int16(kmsg.BrokerRegistration), int16(kmsg.BrokerHeartbeat):
 		return controller
 	case int16(kmsg.ApiVersions), int16(kmsg.CreateTopics), int16(kmsg.DeleteTopics), int16(kmsg.ElectLeaders), int16(kmsg.AlterPartitionAssignments),
 		int16(kmsg.ListPartitionReassignments), int16(kmsg.DescribeConfigs):
@@ -92,7 +92,7 @@ func (n *Node) dispatch(now time.Duration, listener string, conn ConnID, h wire.
 		n.reply(conn, h.CorrelationID, n.describeCluster(listener, req))
 	case *kmsg.DescribeConfigsRequest:
 		n.reply(conn, h.CorrelationID, n.describeConfigs(req))
-	case *kmsg.AlterPartitionRequest, *kmsg.BrokerRegistrationRequest, *kmsg.BrokerHeartbeatRequest:
+	case *kmsg.AlterPartitionRequest, *kmsg.AllocateProducerIDsRequest, *kmsg.BrokerRegistrationRequest, *kmsg.BrokerHeartbeatRequest:
 		n.ctl.Handle(now, req, controller.Token(n.wait(w)))
 	case *kmsg.CreateTopicsRequest, *kmsg.DeleteTopicsRequest, *kmsg.ElectLeadersRequest, *kmsg.AlterPartitionAssignmentsRequest,
 		*kmsg.ListPartitionReassignmentsRequest:
@@ -108,6 +108,8 @@ func (n *Node) dispatch(now time.Duration, listener string, conn ConnID, h wire.
 
 func (n *Node) toReplicas(now time.Duration, w waiter, req kmsg.Request) {
 	switch req := req.(type) {
+	case *kmsg.InitProducerIDRequest:
+		n.reply(w.conn, w.correlation, n.initProducerID(now, req))
 	case *kmsg.ProduceRequest:
 		n.replicas.Produce(now, req, replica.Token(n.wait(w)))
 	case *kmsg.FetchRequest:

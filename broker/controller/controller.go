@@ -118,7 +118,7 @@ func (c *Controller) Step(now time.Duration, data []byte) error {
 	return nil
 }
 
-// Handle takes a request for the active controller: BrokerRegistration, BrokerHeartbeat, AlterPartition, CreateTopics,
+// Handle takes a request for the active controller: BrokerRegistration, BrokerHeartbeat, AlterPartition, AllocateProducerIds, CreateTopics,
 // DeleteTopics, ElectLeaders, AlterPartitionReassignments, ListPartitionReassignments. The answer comes in Output once what it changed, and
 // what it was decided on, is committed; NOT_CONTROLLER where this member is not the active one, or stops being it before the
 // commit.
@@ -136,7 +136,12 @@ func (c *Controller) Handle(now time.Duration, req kmsg.Request, tok Token) {
 	if d.then != nil {
 		d.then(c.next.Index)
 	}
-	c.reply(waitingReply{index: c.next.Index, token: tok, req: req, answer: d.answer})
+	index := c.next.Index
+	_, ids := req.(*kmsg.AllocateProducerIDsRequest)
+	if c.cfg.Bug.Bites(bug.ProducerIDsBeforeCommit, ids && index > c.image.Index) {
+		index = c.image.Index
+	}
+	c.reply(waitingReply{index: index, token: tok, req: req, answer: d.answer})
 	c.settle()
 }
 
@@ -147,6 +152,8 @@ func (c *Controller) decide(req kmsg.Request) decision {
 		return register(v, c.sessions, r)
 	case *kmsg.BrokerHeartbeatRequest:
 		return heartbeat(v, c.sessions, r)
+	case *kmsg.AllocateProducerIDsRequest:
+		return allocateProducerIDs(v, r)
 	case *kmsg.AlterPartitionRequest:
 		return alterPartitions(v, r)
 	case *kmsg.CreateTopicsRequest:

@@ -81,6 +81,8 @@ func refuse(req kmsg.Request, code kafka.Code) kmsg.Response {
 	case *kmsg.BrokerHeartbeatResponse:
 		r.Default()
 		r.ErrorCode = int16(code)
+	case *kmsg.AllocateProducerIDsResponse:
+		r.ErrorCode = int16(code)
 	case *kmsg.AlterPartitionResponse:
 		r.ErrorCode = int16(code)
 	case *kmsg.AlterPartitionAssignmentsResponse:

@@ -96,6 +96,8 @@ func (s *scenario) build() kmsg.Request {
 		s.d.MaybeScanArgs(s.t, "offset", &req.CurrentMetadataOffset)
 		s.d.MaybeScanArgs(s.t, "epoch", &req.BrokerEpoch)
 		return req
+	case "producer-ids":
+		return &kmsg.AllocateProducerIDsRequest{BrokerID: int32(b), BrokerEpoch: s.epochs[b]}
 	case "create":
 		return s.buildCreate(first)
 	case "alter":

@@ -23,7 +23,7 @@ import (
 //	duplicate             every message held is delivered, and held on
 //	hold-flushes N, release-flushes N
 //	kill N, powerfail N [keep=BYTES], start N [blank]
-//	register, heartbeat, join, create, alter, elect-leaders, reassign, list-reassignments: requests to the active controller,
+//	producer-ids N, register, heartbeat, join, create, alter, elect-leaders, reassign, list-reassignments: requests to the active controller,
 //	or to=N; what is not answered at once is told by: answers
 //	state, quorum, steps  what members have, in words
 func TestScenarios(t *testing.T) {
@@ -333,6 +333,11 @@ func (s *scenario) describe(resp kmsg.Response) string {
 			out += ", may shut down"
 		}
 		return out
+	case *kmsg.AllocateProducerIDsResponse:
+		if r.ErrorCode != 0 {
+			return code(r.ErrorCode)
+		}
+		return fmt.Sprintf("%d producer ids from %d on", r.ProducerIDLen, r.ProducerIDStart)
 	case *kmsg.AlterPartitionResponse:
 		if r.ErrorCode != 0 {
 			return code(r.ErrorCode)

@@ -35,6 +35,12 @@ func (img *Image) Apply(rec Record) ([]kafka.TopicPartition, error) {
 		return nil, nil
 	case RemoveTopicRecord:
 		return img.removeTopic(r)
+	case ProducerIDsRecord:
+		if r.Next <= img.NextProducerID {
+			return nil, fmt.Errorf("metadata: producer ids up to %d for broker %d, expected some from %d on", r.Next, r.Broker, img.NextProducerID)
+		}
+		img.NextProducerID = r.Next
+		return nil, nil
 	case ConfigRecord:
 		t := img.Topics[r.Topic]
 		if t == nil {
@@ -106,7 +112,7 @@ func (p Partition) With(r PartitionChange) Partition {
 
 // Clone copies the image so that changes of either do not show in the other.
 func (img *Image) Clone() *Image {
-	out := &Image{Index: img.Index, Brokers: maps.Clone(img.Brokers), Topics: make(map[string]*Topic, len(img.Topics)),
+	out := &Image{Index: img.Index, NextProducerID: img.NextProducerID, Brokers: maps.Clone(img.Brokers), Topics: make(map[string]*Topic, len(img.Topics)),
 		Names: maps.Clone(img.Names)}
 	for name, t := range img.Topics {
 		out.Topics[name] = &Topic{Name: t.Name, ID: t.ID, Configs: maps.Clone(t.Configs), Partitions: slices.Clone(t.Partitions)}

@@ -22,8 +22,9 @@ const (
 	kindPartition
 	kindPartitionChange
 	kindRemoveTopic
+	kindProducerIDs
 
-	lastKind = kindRemoveTopic
+	lastKind = kindProducerIDs
 )
 
 // Append encodes records as one entry's data, after dst.
@@ -49,6 +50,8 @@ func appendRecord(b []byte, rec Record) []byte {
 		return append(appendString(append(b, kindTopic), r.Name), r.ID[:]...)
 	case RemoveTopicRecord:
 		return append(append(b, kindRemoveTopic), r.ID[:]...)
+	case ProducerIDsRecord:
+		return appendInt(appendInt(appendInt(append(b, kindProducerIDs), int64(r.Broker)), int64(r.Epoch)), r.Next)
 	case ConfigRecord:
 		return appendString(appendString(appendString(append(b, kindConfig), r.Topic), r.Key), r.Value)
 	case PartitionRecord:
@@ -158,6 +161,8 @@ func (d *decoder) record() Record {
 		return TopicRecord{Name: d.string(), ID: d.id()}
 	case kindRemoveTopic:
 		return RemoveTopicRecord{ID: d.id()}
+	case kindProducerIDs:
+		return ProducerIDsRecord{Broker: d.broker(), Epoch: kafka.BrokerEpoch(d.int()), Next: d.int()}
 	case kindConfig:
 		return ConfigRecord{Topic: d.string(), Key: d.string(), Value: d.string()}
 	case kindPartition:

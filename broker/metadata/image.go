@@ -11,10 +11,11 @@ import (
 
 // Image is the metadata after the record at Index. It is a value that only Apply changes.
 type Image struct {
-	Index   int64 // of the last applied raft entry, 0 before the first
-	Brokers map[kafka.BrokerID]Broker
-	Topics  map[string]*Topic
-	Names   map[kafka.TopicID]string `json:"-"` // follows from Topics
+	Index          int64 // of the last applied raft entry, 0 before the first
+	Brokers        map[kafka.BrokerID]Broker
+	Topics         map[string]*Topic
+	Names          map[kafka.TopicID]string `json:"-"` // follows from Topics
+	NextProducerID int64                    // the first producer id that no broker was given (KIP-730)
 }
 
 // Broker is one registration (KIP-631).

@@ -38,7 +38,7 @@ var someRecord = rapid.Custom(func(t *rapid.T) Record {
 	epoch := kafka.BrokerEpoch(rapid.Int64().Draw(t, "epoch"))
 	text := rapid.StringN(0, 8, -1)
 	set := func(name string) []kafka.BrokerID { return someSet.Draw(t, name) }
-	switch rapid.IntRange(0, 6).Draw(t, "kind") {
+	switch rapid.IntRange(0, 7).Draw(t, "kind") {
 	case 0:
 		return RegisterBroker{broker, epoch, someID.Draw(t, "incarnation"), someEndpoints.Draw(t, "endpoints"),
 			text.Draw(t, "rack"), rapid.Bool().Draw(t, "fenced"), rapid.Bool().Draw(t, "stopping")}
@@ -50,6 +50,8 @@ var someRecord = rapid.Custom(func(t *rapid.T) Record {
 		return ConfigRecord{text.Draw(t, "name"), text.Draw(t, "key"), text.Draw(t, "value")}
 	case 4:
 		return RemoveTopicRecord{someID.Draw(t, "topic")}
+	case 6:
+		return ProducerIDsRecord{broker, epoch, rapid.Int64().Draw(t, "next")}
 	case 5:
 		return PartitionRecord{someID.Draw(t, "topic"), rapid.Int32().Draw(t, "index"), set("replicas"), set("isr"), broker, someCause.Draw(t, "cause")}
 	default:

@@ -39,6 +39,13 @@ type RemoveTopicRecord struct {
 	ID kafka.TopicID
 }
 
+// ProducerIDsRecord gives a broker a block of producer ids (KIP-730).
+type ProducerIDsRecord struct {
+	Broker kafka.BrokerID
+	Epoch  kafka.BrokerEpoch // of the incarnation that asked
+	Next   int64             // the first id behind the block
+}
+
 // ConfigRecord sets one configuration key of a topic.
 type ConfigRecord struct {
 	Topic, Key, Value string
@@ -143,6 +150,7 @@ func (c Cause) String() string {
 func (RegisterBroker) isRecord()    {}
 func (BrokerChange) isRecord()      {}
 func (TopicRecord) isRecord()       {}
+func (ProducerIDsRecord) isRecord() {}
 func (RemoveTopicRecord) isRecord() {}
 func (ConfigRecord) isRecord()      {}
 func (PartitionRecord) isRecord()   {}
