@@ -80,13 +80,13 @@ func (w *watcher) afterEvent(now time.Duration, id history.BrokerID) {
 // lookAtQuorum tells the broker's part in the controller quorum if it changed.
 func (b *watched) lookAtQuorum(now time.Duration, inv *checker.Invariants) {
 	q, was := b.node.Quorum(), &b.quorum
-	if b.begun && q.Term == was.Term && q.Leads == was.Leads && q.Told == was.Told && q.Last == was.Last && len(q.Applied) == len(was.Applied) {
+	if b.begun && q.Term == was.Term && q.Leads == was.Leads && q.Told == was.Told && q.Last == was.Last && q.Index == was.Index {
 		return
 	}
 	inv.Quorum(now, checker.QuorumView{
 		Member: b.id, Term: q.Term, Last: q.Last, Leads: q.Leads, Began: !b.begun,
 		Told:    checker.QuorumPromise{Term: q.Told.Term, Vote: history.BrokerID(q.Told.Vote), Acked: q.Told.Acked},
-		Applied: q.Applied, From: len(was.Applied),
+		Applied: q.Applied, Index: q.Index, From: was.Index,
 	})
 	*was, b.begun = q, true
 }

@@ -36,17 +36,18 @@ func Defaults() history.Run {
 // quick is Kafka's configuration with shorter times and smaller segments, so that a minute holds many failures. What a run sets itself
 // goes over it.
 var quick = map[string]string{
-	"replica.lag.time.max.ms":                       "2000",
-	"replica.fetch.backoff.ms":                      "200",
-	"replica.socket.timeout.ms":                     "2000",
-	"replica.high.watermark.checkpoint.interval.ms": "1000",
-	"log.flush.offset.checkpoint.interval.ms":       "5000",
-	"broker.session.timeout.ms":                     "3000",
-	"broker.heartbeat.interval.ms":                  "500",
-	"controller.socket.timeout.ms":                  "2000",
-	"log.segment.bytes":                             "32768",
-	"auto.leader.rebalance.enable":                  "false",
-	"auto.create.topics.enable":                     "false", // a run creates its own
+	"replica.lag.time.max.ms":                         "2000",
+	"replica.fetch.backoff.ms":                        "200",
+	"replica.socket.timeout.ms":                       "2000",
+	"replica.high.watermark.checkpoint.interval.ms":   "1000",
+	"log.flush.offset.checkpoint.interval.ms":         "5000",
+	"broker.session.timeout.ms":                       "3000",
+	"broker.heartbeat.interval.ms":                    "500",
+	"controller.socket.timeout.ms":                    "2000",
+	"metadata.log.max.record.bytes.between.snapshots": "4096",
+	"log.segment.bytes":                               "32768",
+	"auto.leader.rebalance.enable":                    "false",
+	"auto.create.topics.enable":                       "false", // a run creates its own
 }
 
 // Quick lists what a run's configuration differs in from Kafka's where its options leave it open: key=value, sorted by key.
@@ -167,11 +168,11 @@ func Tour(run history.Run) (plan string, err error) {
 // What the worlds can do, in a fixed order: a plan is checked before its world exists, also by a program that was built without it.
 var (
 	simAbilities = []world.Ability{
-		world.CanPartition, world.CanKill, world.CanPause, world.CanPowerFail, world.CanStop, world.CanElect, world.CanClock,
-		world.CanFreeze, world.CanWipe, world.CanLoss,
+		world.CanPartition, world.CanKill, world.CanPause, world.CanPowerFail, world.CanStop, world.CanElect, world.CanReassign, world.CanClock,
+		world.CanFreeze, world.CanWipe, world.CanLoss, world.CanHold, world.CanDrop, world.CanLate,
 	}
 	containedAbilities = []world.Ability{
-		world.CanPartition, world.CanKill, world.CanPause, world.CanStop, world.CanElect, world.CanFreeze, world.CanWipe, world.CanLoss,
+		world.CanPartition, world.CanKill, world.CanPause, world.CanStop, world.CanElect, world.CanReassign, world.CanFreeze, world.CanWipe, world.CanLoss,
 	}
 )
 

@@ -10,6 +10,8 @@ const (
 	ZombieController Name = "zombie-controller"
 	// ConcurrentExpiry fences brokers whose sessions end together as if each were the only one.
 	ConcurrentExpiry Name = "concurrent-expiry"
+	// SnapshotOffByOne gives a snapshot of the metadata the name of the next entry.
+	SnapshotOffByOne Name = "snapshot-off-by-one"
 )
 
 var quorum = []Entry{
@@ -32,5 +34,10 @@ var quorum = []Entry{
 		Name: ConcurrentExpiry, Row: 42, Source: "KAFKA-13173",
 		Mutation: "a broker whose session ends is fenced on the committed metadata, not on what was decided since, so the next leader may be one that was just fenced",
 		Shows:    []string{"invariant broken"}, Needs: []string{"kill", "pause"},
+	},
+	{
+		Name: SnapshotOffByOne, Row: 43, Source: "KAFKA-14238, KAFKA-14618, KAFKA-17713",
+		Mutation: "a snapshot of the metadata log is named after the entry behind the last that it holds, so whoever goes on from it skips that entry",
+		Shows:    []string{"invariant broken"}, Needs: []string{"kill"},
 	},
 }

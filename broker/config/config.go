@@ -74,6 +74,7 @@ type Config struct {
 	BrokerHeartbeatInterval           time.Duration  // broker.heartbeat.interval.ms
 	QuorumElectionTimeout             time.Duration  // controller.quorum.election.timeout.ms
 	QuorumFetchTimeout                time.Duration  // controller.quorum.fetch.timeout.ms: a leader without a majority for so long resigns
+	MetadataSnapshotBytes             int64          // metadata.log.max.record.bytes.between.snapshots
 	ControllerSocketTimeout           time.Duration  // controller.socket.timeout.ms: of requests to the controller
 	ControlledShutdown                bool           // controlled.shutdown.enable
 	AutoLeaderRebalance               bool           // auto.leader.rebalance.enable
@@ -101,7 +102,7 @@ func Default() Config {
 		ReplicaFetchMaxBytes: 1 << 20, ReplicaFetchResponseMaxBytes: 10 << 20, ReplicaFetchBackoff: time.Second,
 		ReplicaSocketTimeout: 30 * time.Second, HWCheckpointInterval: 5 * time.Second,
 		RecoveryCheckpointInterval: 60 * time.Second, BrokerSessionTimeout: 9 * time.Second,
-		BrokerHeartbeatInterval: 2 * time.Second, QuorumElectionTimeout: time.Second, QuorumFetchTimeout: 2 * time.Second,
+		BrokerHeartbeatInterval: 2 * time.Second, QuorumElectionTimeout: time.Second, QuorumFetchTimeout: 2 * time.Second, MetadataSnapshotBytes: 20 << 20,
 		ControllerSocketTimeout: 30 * time.Second, ControlledShutdown: true, AutoLeaderRebalance: true,
 		LeaderImbalanceCheckInterval: 300 * time.Second, LogSegmentBytes: 1 << 30, LogIndexIntervalBytes: 4096,
 		ProducerIDExpiration: 24 * time.Hour, ProducerIDExpirationCheckInterval: 10 * time.Minute, ProducerIDBlockSize: 1000,

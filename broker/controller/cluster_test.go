@@ -119,8 +119,7 @@ func (cl *cluster) deliver(i int, keep bool) error {
 func (cl *cluster) flush(m *testMember) {
 	f := m.flushes[0]
 	m.flushes = m.flushes[1:]
-	m.fs.flush(f)
-	m.c.Flushed(cl.now, f.ID, nil)
+	m.c.Flushed(cl.now, f.ID, m.fs.flush(f))
 	cl.collect(m)
 }
 

@@ -10,6 +10,7 @@ package controller
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -80,6 +81,7 @@ type Controller struct {
 	surveyed    int64 // the index at which every registered broker was found to be a member
 
 	applied   []uint64 // see QuorumState
+	logged    int64    // bytes of records applied since the last snapshot
 	recovered uint64   // the commit index found on the disk: changes up to it were reported by an earlier incarnation
 	replies   []Reply
 	changed   []kafka.TopicPartition
@@ -102,8 +104,14 @@ func Open(cfg config.Config, fs disk.FS, now time.Duration, rnd *rand.Rand) (*Co
 	if err != nil {
 		return nil, err
 	}
-	q.apply, q.moved = c.apply, c.moved
+	q.apply, q.restore, q.moved = c.apply, c.restore, c.moved
+	q.log.current = c.snapshot
 	c.q, c.recovered = q, q.log.state.GetCommit()
+	if q.log.snap != nil {
+		if err := c.restore(q.log.snap); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", q.log.path, err), c.Close())
+		}
+	}
 	q.drain(now)
 	return c, q.out.fatal
 }
@@ -294,20 +302,38 @@ type QuorumState struct {
 	Last  int64 // entry of the metadata log
 	Leads bool  // in that term, as it believes
 	Told  Promise
-	// Applied is a digest of the metadata log up to and including each entry that the member has applied, from the first entry on: what
-	// two members applied is the same where their digests are. Not to be changed.
+	// Applied is a digest of the metadata log up to and including each of the entries that the member has applied last, the last at Index:
+	// what two members applied is the same where their digests are. Not to be changed.
 	Applied []uint64
+	Index   int64
 }
 
 // Quorum tells of this member's part in the quorum.
 func (c *Controller) Quorum() QuorumState {
-	return QuorumState{Term: c.Term(), Last: int64(c.q.log.last()), Leads: c.q.leading(), Told: c.q.told, Applied: c.applied}
+	return QuorumState{Term: c.Term(), Last: int64(c.q.log.last()), Leads: c.q.leading(), Told: c.q.told, Applied: c.applied, Index: c.image.Index}
 }
 
 // apply takes a committed entry into the image.
 func (c *Controller) apply(e *pb.Entry) error {
 	c.image.Index = int64(e.GetIndex())
 	c.applied = append(c.applied, c.digest(e))
+	if err := c.applyData(e); err != nil {
+		return err
+	}
+	if c.logged += int64(len(e.GetData())); c.logged < c.cfg.MetadataSnapshotBytes {
+		return nil
+	}
+	c.logged = 0
+	if err := c.q.compact(); err != nil {
+		return err
+	}
+	if old := c.image.Index - int64(c.q.log.base.index) + 1; old < int64(len(c.applied)) {
+		c.applied = slices.Clone(c.applied[int64(len(c.applied))-old:])
+	}
+	return nil
+}
+
+func (c *Controller) applyData(e *pb.Entry) error {
 	if e.GetType() == pb.EntryConfChange {
 		return c.q.learn(e)
 	}
@@ -329,6 +355,35 @@ func (c *Controller) apply(e *pb.Entry) error {
 			c.report(rec, changed)
 		}
 	}
+	return nil
+}
+
+// snapshot is one of what was applied.
+func (c *Controller) snapshot() (*snapshot, error) {
+	last := entryID{index: uint64(c.image.Index)}
+	if c.cfg.Bug.Bites(bug.SnapshotOffByOne, last.index < c.q.node.BasicStatus().GetCommit()) {
+		last.index++
+	}
+	var err error
+	if last.term, err = c.q.log.Term(last.index); err != nil {
+		return nil, err
+	}
+	var digest uint64
+	if n := len(c.applied); n > 0 {
+		digest = c.applied[n-1]
+	}
+	data, err := metadata.AppendSnapshot(binary.BigEndian.AppendUint64(nil, digest), c.image)
+	return &snapshot{last: last, members: c.q.members, data: data}, err
+}
+
+// restore takes over a snapshot.
+func (c *Controller) restore(s *snapshot) error {
+	img, digest, err := s.image()
+	if err != nil {
+		return err
+	}
+	c.changed = append(append(c.changed, c.image.AllPartitions()...), img.AllPartitions()...)
+	c.image, c.applied, c.logged = img, []uint64{digest}, 0
 	return nil
 }
 

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -53,9 +54,7 @@ func (d *memFS) Rename(from, to string) error {
 	delete(d.files, from)
 	return nil
 }
-func (d *memFS) ReadDir(string) ([]string, error)          { return nil, nil }
 func (d *memFS) MkdirAll(string) error                     { return nil }
-func (d *memFS) flush(f disk.Flush)                        { _ = d.files[f.Steps[0].Path].Sync() }
 func (f *memFile) Size() (int64, error)                    { return int64(len(f.data)), nil }
 func (f *memFile) Sync() error                             { f.synced = slices.Clone(f.data); return nil }
 func (f *memFile) Close() error                            { return nil }
@@ -73,6 +72,26 @@ func (d *memFS) SyncDir(dir string) error {
 	for name, f := range d.files {
 		if strings.HasPrefix(name, dir+"/") {
 			f.named = true
+		}
+	}
+	return nil
+}
+
+func (d *memFS) ReadDir(dir string) ([]string, error) {
+	var names []string
+	for _, path := range slices.Sorted(maps.Keys(d.files)) {
+		if name, ok := strings.CutPrefix(path, dir+"/"); ok {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// flush carries out a flush; what a closed file had is synced by its path.
+func (d *memFS) flush(f disk.Flush) error {
+	for _, step := range f.Steps {
+		if err := disk.Run(d, step); err != nil {
+			return err
 		}
 	}
 	return nil

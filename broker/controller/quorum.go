@@ -9,6 +9,7 @@ import (
 
 	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
+	"go.etcd.io/raft/v3/tracker"
 
 	"tidemark/broker/bug"
 	"tidemark/broker/config"
@@ -63,9 +64,13 @@ type quorum struct {
 	waiting []waitingFlush
 	told    Promise
 
-	out   quorumOutput
-	apply func(*pb.Entry) error
-	moved func() // the role or the leader changed
+	out     quorumOutput
+	members *pb.ConfState // as applied
+	apply   func(*pb.Entry) error
+	restore func(*snapshot) error // a snapshot takes the place of all that was applied
+	moved   func()                // the role or the leader changed
+
+	snapshotAt map[uint64]time.Duration // when, leading, a snapshot was sent to each member that still waits for one
 }
 
 type quorumOutput struct {
@@ -96,7 +101,9 @@ func openQuorum(cfg config.Config, fsys disk.FS, now time.Duration, rnd *rand.Ra
 	if err != nil {
 		return nil, err
 	}
-	q.log = log
+	q.log, q.snapshotAt = log, map[uint64]time.Duration{}
+	_, members, _ := log.InitialState()
+	q.setMembers(members)
 	q.told = Promise{Term: int64(q.term()), Vote: brokerID(log.state.GetVote()), Acked: int64(log.last())}
 	q.answeredAt = make([]time.Duration, len(q.voters))
 	q.node, err = raft.NewRawNode(&raft.Config{
@@ -221,6 +228,7 @@ func (q *quorum) tick(now time.Duration) {
 		q.resign(now)
 	case q.leading() && now >= q.heartbeatAt:
 		q.heartbeatAt = now + q.electionTimeout/heartbeatsPerTimeout
+		q.retrySnapshots(now)
 		q.node.Tick()
 		q.drain(now)
 	case !q.leading() && now >= q.electionAt && slices.Contains(q.voters, q.self):
@@ -260,12 +268,17 @@ func (q *quorum) learn(e *pb.Entry) error {
 	if slices.Contains(q.voters, brokerID(cc.GetNodeId())) {
 		return fmt.Errorf("entry %d makes voter %d a learner", e.GetIndex(), brokerID(cc.GetNodeId()))
 	}
-	state := q.node.ApplyConfChange(cc)
+	q.setMembers(q.node.ApplyConfChange(cc))
+	return nil
+}
+
+// setMembers remembers who is a member now.
+func (q *quorum) setMembers(members *pb.ConfState) {
+	q.members = members
 	q.learners = q.learners[:0]
-	for _, id := range state.GetLearners() {
+	for _, id := range members.GetLearners() {
 		q.learners = append(q.learners, brokerID(id))
 	}
-	return nil
 }
 
 // flushDone lets the messages leave that waited for a flush, and those of the flushes before it.
@@ -336,7 +349,7 @@ func (q *quorum) drain(now time.Duration) {
 		q.flushed++
 		id := disk.FlushID(q.flushed)
 		q.waiting = append(q.waiting, waitingFlush{id: id})
-		q.out.flushes = append(q.out.flushes, disk.Flush{ID: id, Steps: []disk.Step{{Op: disk.SyncFile, Path: logPath}}})
+		q.out.flushes = append(q.out.flushes, disk.Flush{ID: id, Steps: q.log.flush()})
 	}
 	q.await()
 }
@@ -358,6 +371,7 @@ func (q *quorum) changeRole(now time.Duration, s *raft.SoftState) {
 	if began {
 		q.heartbeatAt = now + q.electionTimeout/heartbeatsPerTimeout
 		q.allAnswered(now)
+		clear(q.snapshotAt)
 	}
 	q.moved()
 }
@@ -376,7 +390,7 @@ func (q *quorum) carryOut(m *pb.Message) error {
 		if m.Term != nil {
 			state = &pb.HardState{Term: m.Term, Vote: m.Vote, Commit: m.Commit}
 		}
-		if q.log.last() == 0 && len(m.GetEntries()) > 0 && !q.leading() {
+		if q.log.last() == 0 && (len(m.GetEntries()) > 0 || m.GetSnapshot() != nil) && !q.leading() {
 			if state == nil {
 				state = q.log.state
 			}
@@ -384,14 +398,20 @@ func (q *quorum) carryOut(m *pb.Message) error {
 		}
 		// A commit index is only a hint: raft finds it again.
 		promises := state != nil && (state.GetTerm() != q.log.state.GetTerm() || state.GetVote() != q.log.state.GetVote())
-		extends := len(m.GetEntries()) > 0
+		extends := len(m.GetEntries()) > 0 || m.GetSnapshot() != nil
 		if q.bug.Bites(bug.QuorumAckUnflushed, extends && !promises && !q.dirty) {
 			extends = false
 		}
 		q.dirty = q.dirty || promises || extends
 		q.after = append(q.after, m.GetResponses()...)
-		if extends := m.GetEntries(); len(extends) > 0 {
-			q.told.Acked = min(q.told.Acked, int64(extends[0].GetIndex())-1)
+		if e := m.GetEntries(); len(e) > 0 {
+			q.told.Acked = min(q.told.Acked, int64(e[0].GetIndex())-1)
+		}
+		if m.GetSnapshot() != nil {
+			if err := q.install(snapshotOf(m.GetSnapshot()), state); err != nil {
+				return err
+			}
+			state = nil
 		}
 		return q.log.write(m.GetEntries(), state)
 	case raft.LocalApplyThread:
@@ -407,6 +427,49 @@ func (q *quorum) carryOut(m *pb.Message) error {
 	default:
 		q.send(m)
 		return nil
+	}
+}
+
+// install takes over a snapshot that the leader sent. What it holds is committed, so it counts at once; that this disk has it is told
+// after the flush.
+func (q *quorum) install(snap *snapshot, state *pb.HardState) error {
+	if state != nil {
+		q.log.state = state
+	}
+	if err := q.log.install(snap); err != nil {
+		return err
+	}
+	q.setMembers(snap.members)
+	return q.restore(snap)
+}
+
+// compact writes a snapshot of what was applied, after which the entries that it stands for may go.
+func (q *quorum) compact() error {
+	snap, err := q.log.current()
+	if err != nil || len(snap.data) > snapshotBytesMax {
+		return err
+	}
+	q.dirty = true
+	return q.log.compact(snap)
+}
+
+// retrySnapshots lets raft send again what a member that waits for a snapshot did not get: the connection may have been lost with it.
+func (q *quorum) retrySnapshots(now time.Duration) {
+	var failed []uint64
+	q.node.WithProgress(func(id uint64, _ raft.ProgressType, p tracker.Progress) {
+		at, waits := q.snapshotAt[id]
+		switch {
+		case p.State != tracker.StateSnapshot:
+			delete(q.snapshotAt, id)
+		case !waits:
+			q.snapshotAt[id] = now
+		case now >= at+q.fetchTimeout:
+			delete(q.snapshotAt, id)
+			failed = append(failed, id)
+		}
+	})
+	for _, id := range failed {
+		q.node.ReportSnapshot(id, raft.SnapshotFailure)
 	}
 }
 

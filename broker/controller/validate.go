@@ -43,6 +43,11 @@ func (q *quorum) validate(m *pb.Message) error {
 			return err
 		}
 		return validEntries(m)
+	case pb.MsgSnap:
+		if err := q.validVoter(from, typ); err != nil {
+			return err
+		}
+		return validSnapshot(m)
 	case pb.MsgAppResp:
 		if q.leading() && m.GetTerm() == q.term() && m.GetIndex() > q.log.last() && !m.GetReject() {
 			return fmt.Errorf("%v of index %d, expected up to %d", typ, m.GetIndex(), q.log.last())
@@ -90,6 +95,16 @@ func validEntries(m *pb.Message) error {
 		return fmt.Errorf("%v after an entry of term %d, in a message of term %d", m.GetType(), term, m.GetTerm())
 	}
 	return nil
+}
+
+// validSnapshot: the snapshot's last entry is one that the sender can have committed, and its image can be taken over.
+func validSnapshot(m *pb.Message) error {
+	s := snapshotOf(m.GetSnapshot())
+	if i, term := s.last.index, s.last.term; i == 0 || i > limit || term == 0 || term > m.GetTerm() {
+		return fmt.Errorf("snapshot up to entry %d of term %d, in a message of term %d", i, term, m.GetTerm())
+	}
+	_, _, err := s.image()
+	return err
 }
 
 func validEntry(e *pb.Entry) error {

@@ -13,18 +13,20 @@ import (
 // Raft messages between members: a version byte, a type byte, then varints in their shortest form. Strict, because raft itself
 // panics on messages that no member would send; validate.go judges what the words mean.
 
-const wireVersion = 1
+const wireVersion = 2
 
-// Bounds on a message. A leader sends a mebibyte of entries, or one that is larger by itself: at most what one request for topics makes.
+// Bounds on a message. A leader sends a mebibyte of entries, or one that is larger by itself (at most what one request for topics makes),
+// or a snapshot.
 const (
-	messageBytesMax = 8 << 20
+	messageBytesMax = snapshotBytesMax + 8<<20
 	entriesMax      = 1 << 17
 )
 
-// The types that travel. All others are local to a member, or belong to features that are not used here (snapshots, leader
+// The types that travel. All others are local to a member, or belong to features that are not used here (leader
 // transfer, forwarded proposals and reads).
 var wireTypes = []pb.MessageType{
 	pb.MsgApp, pb.MsgAppResp, pb.MsgVote, pb.MsgVoteResp, pb.MsgHeartbeat, pb.MsgHeartbeatResp, pb.MsgPreVote, pb.MsgPreVoteResp,
+	pb.MsgSnap,
 }
 
 var errWireShort = errors.New("ends early")
@@ -40,6 +42,7 @@ func encodeMessage(m *pb.Message) []byte {
 	for _, e := range m.GetEntries() {
 		size += 24 + len(e.GetData())
 	}
+	size += len(m.GetSnapshot().GetData())
 	b := append(make([]byte, 0, size), wireVersion, byte(m.GetType()))
 	for _, v := range [...]uint64{m.GetFrom(), m.GetTo(), m.GetTerm(), m.GetLogTerm(), m.GetIndex(), m.GetCommit(), m.GetRejectHint()} {
 		b = binary.AppendUvarint(b, v)
@@ -52,6 +55,10 @@ func encodeMessage(m *pb.Message) []byte {
 	b = binary.AppendUvarint(b, uint64(len(m.GetEntries())))
 	for _, e := range m.GetEntries() {
 		b = appendEntry(b, e)
+	}
+	if m.GetType() == pb.MsgSnap {
+		s := snapshotOf(m.GetSnapshot())
+		b = appendSnapshot(binary.AppendUvarint(binary.AppendUvarint(b, s.last.index), s.last.term), s)
 	}
 	return b
 }
@@ -88,6 +95,10 @@ func decodeMessage(data []byte) (*pb.Message, error) {
 	for i := uint64(0); i < n && r.err == nil; i++ {
 		entries = append(entries, r.entry())
 	}
+	var snap *pb.Snapshot
+	if typ == pb.MsgSnap {
+		snap = r.snapshot()
+	}
 	if r.err == nil && len(r.rest) > 0 {
 		r.err = fmt.Errorf("%d bytes left over", len(r.rest))
 	}
@@ -95,7 +106,7 @@ func decodeMessage(data []byte) (*pb.Message, error) {
 		return nil, fmt.Errorf("raft message of %d bytes: %w", len(data), r.err)
 	}
 	return &pb.Message{Type: &typ, From: &f[0], To: &f[1], Term: &f[2], LogTerm: &f[3], Index: &f[4], Commit: &f[5],
-		RejectHint: &f[6], Reject: &reject, Entries: entries}, nil
+		RejectHint: &f[6], Reject: &reject, Entries: entries, Snapshot: snap}, nil
 }
 
 type wireReader struct {
@@ -149,6 +160,16 @@ func (r *wireReader) entry() *pb.Entry {
 		r.rest = r.rest[n:]
 	}
 	return &pb.Entry{Type: &typ, Term: &term, Index: &index, Data: data}
+}
+
+func (r *wireReader) snapshot() *pb.Snapshot {
+	last := entryID{index: r.uvarint(), term: r.uvarint()}
+	s, err := readSnapshot(r, last)
+	if err != nil {
+		r.fail(err)
+		return nil
+	}
+	return s.toRaft()
 }
 
 func (r *wireReader) fail(err error) {
