@@ -239,6 +239,11 @@ func (c *Cluster) Elect(p history.Partition, b history.BrokerID, timeout time.Du
 	return workloads.Elect(c.env, c, "elect", p, b, timeout)
 }
 
+// Reassign moves a partition to other replicas, by the admin request of a client.
+func (c *Cluster) Reassign(p history.Partition, to []history.BrokerID, timeout time.Duration) error {
+	return workloads.Reassign(c.env, c, "reassign", p, to, timeout)
+}
+
 // errNotHere answers what no container can do; a plan that needs it is refused before the run.
 var errNotHere = errors.New("containers cannot do this: the simulator can")
 

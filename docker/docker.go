@@ -20,7 +20,7 @@ import (
 // machine's page cache and its clock.
 func Abilities() []world.Ability {
 	return []world.Ability{
-		world.CanPartition, world.CanKill, world.CanPause, world.CanStop, world.CanElect, world.CanFreeze, world.CanWipe, world.CanLoss,
+		world.CanPartition, world.CanKill, world.CanPause, world.CanStop, world.CanElect, world.CanReassign, world.CanFreeze, world.CanWipe, world.CanLoss,
 	}
 }
 

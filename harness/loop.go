@@ -87,7 +87,7 @@ func (l *loop) loadUnderFaults(work *workloads.Append, plan nemesis.Plan) error 
 	l.tell.enter(PhaseLoad)
 	until := l.env.Now() + l.run.Duration
 	runner := &nemesis.Runner{
-		Env: l.env, Cluster: l.cluster, Record: l.record, Parts: Partitions(l.run), Bound: probeBound,
+		Env: l.env, Cluster: l.cluster, Record: l.record, Parts: Partitions(l.run), Factor: l.run.Factor, Bound: probeBound,
 		Budget: nemesis.Budget{MinISR: l.run.MinISR, ELR: l.run.ELR, Ignored: l.run.Beyond},
 	}
 	var finished atomic.Bool

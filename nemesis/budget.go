@@ -2,6 +2,7 @@ package nemesis
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -102,6 +103,7 @@ func (u *Unclean) See(s history.ClusterState, began time.Duration) {
 	}
 	for i := range s.Partitions {
 		p := &s.Partitions[i]
+		u.forget(p)
 		for j := range p.Replicas {
 			r := &p.Replicas[j]
 			key := replica{p.Partition, r.Broker}
@@ -121,6 +123,12 @@ func (u *Unclean) See(s history.ClusterState, began time.Duration) {
 			}
 		}
 	}
+}
+
+// forget drops what is known of replicas that a reassignment took away: whatever they have, nothing is expected of them. One that comes back
+// is outside the ISR, and joins it with all that the leader has.
+func (u *Unclean) forget(p *history.PartitionState) {
+	maps.DeleteFunc(u.marks, func(key replica, _ mark) bool { return key.partition == p.Partition && !assigned(p, key.broker) })
 }
 
 // reaches reports whether a replica's log reaches the high watermark of its partition's leader.

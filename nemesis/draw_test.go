@@ -12,7 +12,7 @@ import (
 // drawLine draws any line that the language can write.
 func drawLine(t *rapid.T) Line {
 	l := Line{Trigger: drawTrigger(t), Fault: drawFault(t)}
-	if l.Fault.Kind != world.CanElect && rapid.Bool().Draw(t, "ends") {
+	if !instant(l.Fault.Kind) && rapid.Bool().Draw(t, "ends") {
 		l.For = drawDuration(t, 1)
 	}
 	return l
@@ -38,7 +38,9 @@ func drawTrigger(t *rapid.T) Trigger {
 	switch tr.Kind {
 	case AtTime:
 		tr.At = drawDuration(t, 0)
-	case AfterAcks, AfterElections:
+	case AfterCatches:
+		tr.Count = rapid.Int64Range(1, countMax).Draw(t, "count")
+	case AfterAcks, AfterElections, AfterShrinks, AfterExpands:
 		tr.Count = rapid.Int64Range(1, countMax).Draw(t, "count")
 		if rapid.Bool().Draw(t, "on") {
 			tr.Partition = drawPartition(t)
@@ -98,6 +100,21 @@ func drawFault(t *rapid.T) Fault {
 		f.Shape = Shape(rapid.IntRange(0, int(OneWay)).Draw(t, "shape"))
 		drawSides(t, &f, several)
 		f.Share = rapid.Float64Range(shareMin, shareMax).Draw(t, "share")
+	case world.CanReassign:
+		f.Partition, f.Targets = drawPartition(t), rapid.SliceOfN(single, 1, 4).Draw(t, "replicas")
+	case world.CanHold, world.CanDrop, world.CanLate:
+		f.Shape, f.API = OneWay, rapid.SampledFrom(append(world.APIs(), world.AnyAPI)).Draw(t, "API")
+		f.Responses, f.Nth = rapid.Bool().Draw(t, "responses"), rapid.Int64Range(0, countMax).Draw(t, "nth")
+		drawSides(t, &f, several)
+		switch rapid.IntRange(0, 2).Draw(t, "clients") {
+		case 1:
+			f.Targets = []Target{{Role: Clients}}
+		case 2:
+			f.Others = []Target{{Role: Clients}}
+		}
+		if f.Kind == world.CanLate {
+			f.By = drawDuration(t, 1)
+		}
 	case world.CanElect:
 		f.Targets, f.Partition = []Target{single.Draw(t, "who")}, drawPartition(t)
 	case world.CanClock:

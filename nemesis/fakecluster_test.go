@@ -24,6 +24,7 @@ type fakeCluster struct {
 	lost  map[link]float64
 	disks map[history.BrokerID]*fakeDisk
 	parts []*fakePartition
+	holds []*fakeCatch
 
 	broken map[string]bool // calls that return an error, by name, such as "Kill"
 	deaf   map[string]bool // calls that return nil and do nothing
@@ -201,7 +202,7 @@ func (c *fakeCluster) Brokers() []history.BrokerID { return slices.Clone(c.ids) 
 
 var everything = []world.Ability{
 	world.CanPartition, world.CanKill, world.CanPause, world.CanPowerFail, world.CanStop, world.CanElect, world.CanClock,
-	world.CanFreeze, world.CanWipe, world.CanLoss,
+	world.CanFreeze, world.CanWipe, world.CanLoss, world.CanHold, world.CanDrop, world.CanLate, world.CanReassign,
 }
 
 func (c *fakeCluster) Abilities() []world.Ability { return everything }

@@ -89,6 +89,7 @@ type drawer struct {
 	overlap float64 // how often a scene begins before the last one is over
 	logical float64 // how often a trigger is an event
 	lines   []drawn
+	catches int64         // of them, faults on messages
 	whole   time.Duration // when those that crashed are back in the ISR, about
 	synced  time.Duration // when those that lost data are
 }
@@ -191,6 +192,9 @@ func (d *drawer) on(t Trigger, at time.Duration, f Fault, length time.Duration) 
 		l.For, length = 0, 0
 	}
 	d.lines = append(d.lines, drawn{l, at})
+	if meets(f.Kind) {
+		d.catches++
+	}
 	over = at + length
 	if crashes(f.Kind) {
 		d.whole = max(d.whole, over+rejoin)
@@ -224,7 +228,10 @@ func (d *drawer) bites(l drawn) bool {
 func (d *drawer) bite() {
 	kind := d.kind()
 	p := d.part()
-	f := kindOf(kind).opener(p)
+	f := d.fault(kind, p)
+	if open := kindOf(kind).opener; open != nil {
+		f = open(p)
+	}
 	d.whole, d.synced = 0, 0 // it comes before all others
 	over := d.add(d.begin, f, d.span(telling, d.longest))
 	opener := d.lines[len(d.lines)-1]

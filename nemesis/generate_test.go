@@ -51,7 +51,7 @@ func TestGeneratedPlans(t *testing.T) {
 			if s.Tour && l.Trigger.Kind != AtTime {
 				t.Fatalf("%v waits for an event during a tour", l)
 			}
-			if l.For == 0 && l.Fault.Kind != world.CanElect {
+			if l.For == 0 && !instant(l.Fault.Kind) {
 				t.Fatalf("%v has no end", l)
 			}
 		}
@@ -76,7 +76,7 @@ func TestGeneratedSpread(t *testing.T) {
 		if len(needs) == 1 {
 			single++
 		}
-		if len(needs) >= len(everything)-3 {
+		if len(needs) >= len(everything)*2/3 {
 			many++
 		}
 		seen := make(map[Role]bool)
@@ -105,8 +105,11 @@ func TestGeneratedSpread(t *testing.T) {
 	t.Logf("lines: %d to %d, median %d, a tenth above %d; one kind only: %d, nearly all: %d", lengths[0], lengths[seeds-1], lengths[seeds/2], lengths[seeds*9/10], single, many)
 	t.Logf("plans with kind: %v; role (by number, leader, ...): %v; trigger: %v", kinds, roles, triggers)
 	for _, k := range everything {
-		if kinds[k] < 250 || kinds[k] > 800 {
-			t.Errorf("%d of %d plans have %s, expected 250 to 800", kinds[k], seeds, k)
+		if k == world.CanReassign { // needs more brokers than replicas
+			continue
+		}
+		if kinds[k] < 120 || kinds[k] > 800 {
+			t.Errorf("%d of %d plans have %s, expected 120 to 800", kinds[k], seeds, k)
 		}
 	}
 	if single < 100 || many < 10 {
@@ -190,6 +193,9 @@ func TestGeneratedPlansBite(t *testing.T) {
 		t.Errorf("in the median run writes were possible %.2f of the time, expected 0.6", up[runs/2])
 	}
 	for _, k := range everything {
+		if k == world.CanReassign { // needs more brokers than replicas
+			continue
+		}
 		if observed[string(k)] < runs/6 {
 			t.Errorf("%s was observed in %d of %d runs", k, observed[string(k)], runs)
 		}

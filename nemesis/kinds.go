@@ -22,6 +22,9 @@ type kind struct {
 	// instant says that the fault has no length, as there is nothing to undo.
 	instant bool
 
+	// waits says that the fault waits for its moment, however long, and that its length counts from then; nil: never.
+	waits func(f Fault) bool
+
 	// A run: the brokers and links that the line means when it strikes, and what is done to them.
 	resolve func(s *scene, f Fault) (targets []history.BrokerID, links []link, err error) // nil: the targets
 	act     func(l *life, links []link) action
@@ -34,8 +37,8 @@ type kind struct {
 	// replica says that a replica is among its targets.
 	useful func(s Space) bool // nil: always
 	draw   func(d *drawer, p history.Partition) Fault
-	length func(d *drawer) time.Duration // nil: short enough to pass unnoticed, or long enough to tell
-	opener func(p history.Partition) Fault
+	length func(d *drawer) time.Duration   // nil: short enough to pass unnoticed, or long enough to tell
+	opener func(p history.Partition) Fault // nil: any that draw draws
 	bites  func(l Line, replica bool) bool // nil: never
 }
 
@@ -43,7 +46,8 @@ type kind struct {
 var kinds = []*kind{
 	&cutKind, &lossKind,
 	&killKind, &wipeKind, &powerFailKind, &stopKind, &pauseKind, &freezeKind,
-	&electKind, &clockKind,
+	&electKind, &reassignKind, &clockKind,
+	&holdKind, &dropKind, &lateKind,
 }
 
 // kindOf finds a kind; nil if there is none of that name.

@@ -150,7 +150,7 @@ func (f *life) act() error {
 	}
 	f.record(history.FaultApplied, detail)
 	f.end = f.until
-	if f.line.For != 0 {
+	if k := kindOf(f.line.Fault.Kind); f.line.For != 0 && (k.waits == nil || !k.waits(f.line.Fault)) {
 		f.end = min(f.end, f.Env.Now()+f.line.For)
 	}
 	bound := f.Bound
@@ -162,7 +162,7 @@ func (f *life) act() error {
 		return err
 	})
 	switch {
-	case errors.Is(err, errHidden):
+	case errors.Is(err, errHidden), errors.Is(err, errUnmet):
 		f.unseen, err = err.Error(), nil
 	case err != nil:
 		err = fmt.Errorf("not observed: %w", err)

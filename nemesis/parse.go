@@ -20,7 +20,7 @@ const (
 )
 
 const (
-	expectTrigger = "at T, after N acks, after N elections, when isr(P) = N or when leader(P) = N"
+	expectTrigger = "at T, after N acks, after N elections, after N shrinks, after N expands, after N catches, when isr(P) = N or when leader(P) = N"
 	expectTopic   = "topic/index, such as orders/0"
 )
 
@@ -100,14 +100,16 @@ func (w *words) trigger() (Trigger, error) {
 		if err != nil {
 			return Trigger{}, err
 		}
-		t := Trigger{Kind: AfterAcks, Count: n}
-		if !w.take("acks") {
-			if !w.take("elections") {
-				return t, w.expected(`"acks" or "elections"`)
+		t := Trigger{Count: n}
+		for _, k := range []TriggerKind{AfterAcks, AfterElections, AfterShrinks, AfterExpands, AfterCatches} {
+			if t.Kind == AtTime && w.take(counted[k]) {
+				t.Kind = k
 			}
-			t.Kind = AfterElections
 		}
-		if w.take("on") {
+		if t.Kind == AtTime {
+			return t, w.expected(`"acks", "elections", "shrinks", "expands" or "catches"`)
+		}
+		if t.Kind != AfterCatches && w.take("on") {
 			t.Partition, err = w.partition()
 		}
 		return t, err
@@ -169,6 +171,7 @@ type accept struct {
 	sets    bool // isr(P) and osr(P)
 	numbers bool // a broker's number alone
 	rest    bool
+	clients bool
 	shapes  bool // ring and bridge, which the caller has looked for
 }
 
@@ -190,13 +193,17 @@ func (a accept) String() string {
 	switch {
 	case a.shapes:
 		return s + ", controller, random, rest, ring or bridge X"
+	case a.rest && a.clients:
+		return s + ", controller, random, rest or clients"
+	case a.clients:
+		return s + ", controller, random or clients"
 	case a.rest:
 		return s + ", controller, random or rest"
 	}
 	return s + ", controller or random"
 }
 
-// targets reads one target or several with commas between them. The rest stands alone.
+// targets reads one target or several with commas between them. The rest and the clients stand alone.
 func (w *words) targets(a accept) ([]Target, error) {
 	var ts []Target
 	for {
@@ -205,10 +212,10 @@ func (w *words) targets(a accept) ([]Target, error) {
 			return nil, err
 		}
 		ts = append(ts, t)
-		if t.Role == Rest || !w.take(",") {
+		if t.Role == Rest || t.Role == Clients || !w.take(",") {
 			return ts, nil
 		}
-		a.rest, a.shapes = false, false
+		a.rest, a.clients, a.shapes = false, false, false
 	}
 }
 
@@ -241,6 +248,8 @@ func (w *words) target(a accept) (t Target, err error) {
 		t.Role = Random
 	case word == "rest" && a.rest:
 		t.Role = Rest
+	case word == "clients" && a.clients:
+		t.Role = Clients
 	case word == "broker":
 		w.next++
 		if t.Broker, err = w.broker("a broker's number"); err != nil {

@@ -28,6 +28,9 @@ const (
 	AtTime         TriggerKind = iota // at 2s
 	AfterAcks                         // after 3 acks, after 3 acks on orders/0
 	AfterElections                    // after 2 elections, after 2 elections on orders/0: leader epochs since the start
+	AfterShrinks                      // after 1 shrinks, after 1 shrinks on orders/0: times that a member left the ISR
+	AfterExpands                      // after 1 expands, after 1 expands on orders/0: times that a member joined it
+	AfterCatches                      // after 1 catches: faults on messages that have met one
 	WhenISR                           // when isr(orders/0) = 1: the committed ISR has so many members
 	WhenLeader                        // when leader(orders/0) = 2, when leader(orders/0) = none
 )
@@ -36,8 +39,8 @@ const (
 type Trigger struct {
 	Kind      TriggerKind
 	At        time.Duration     // of AtTime
-	Count     int64             // of AfterAcks, AfterElections, WhenISR
-	Partition history.Partition // zero for all partitions (AfterAcks, AfterElections)
+	Count     int64             // of all that come after so many, and of WhenISR
+	Partition history.Partition // zero for all partitions
 	Broker    history.BrokerID  // of WhenLeader; NoBroker for none
 }
 
@@ -55,6 +58,7 @@ const (
 	Controller             // controller: the active one
 	Random                 // random: any broker that no fault holds down, drawn
 	Rest                   // rest
+	Clients                // clients: the workloads', at an end of a message's link
 )
 
 // Target names brokers by role or by number.
@@ -79,12 +83,16 @@ const (
 // Fault is what is done to whom.
 type Fault struct {
 	Kind      world.Ability
-	Targets   []Target          // whom; of a partition or a loss the left side
+	Targets   []Target          // whom; of a partition, a loss or a message the left side
 	Shape     Shape             // of a partition or a loss, which has no ring and no bridge
-	Others    []Target          // of a partition or a loss the right side
+	Others    []Target          // of a partition, a loss or a message the right side
 	Port      world.Port        // of a partition other than ring and bridge: what it cuts
 	Share     float64           // of a loss: of the packets, those that are lost
 	Partition history.Partition // of elect
+	API       world.API         // of hold, drop and late: which messages
+	Responses bool              // of them the answers, else the requests
+	Nth       int64             // of them the nth, from 1; 0: all
+	By        time.Duration     // of late: how much
 	Rate      float64           // of clock: 1.05 is five per cent fast
 }
 
@@ -110,7 +118,7 @@ func (p Plan) String() string {
 }
 
 // columnMax keeps one very long line from pushing every other line's columns out of sight.
-const columnMax = 60
+const columnMax = 72
 
 func pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, min(width, columnMax)-len(s)))
@@ -138,10 +146,8 @@ func (l Line) String() string {
 // String is the trigger as plans write it.
 func (t Trigger) String() string {
 	switch t.Kind {
-	case AfterAcks:
-		return t.count("acks")
-	case AfterElections:
-		return t.count("elections")
+	case AfterAcks, AfterElections, AfterShrinks, AfterExpands, AfterCatches:
+		return t.count(counted[t.Kind])
 	case WhenISR:
 		return "when isr(" + t.Partition.String() + ") = " + strconv.FormatInt(t.Count, 10)
 	case WhenLeader:
@@ -153,6 +159,11 @@ func (t Trigger) String() string {
 	default:
 		return "at " + duration(t.At)
 	}
+}
+
+// counted is what the triggers that come after so many count.
+var counted = map[TriggerKind]string{
+	AfterAcks: "acks", AfterElections: "elections", AfterShrinks: "shrinks", AfterExpands: "expands", AfterCatches: "catches",
 }
 
 func (t Trigger) count(what string) string {
@@ -216,6 +227,8 @@ func (t Target) short() string {
 		return "random"
 	case Rest:
 		return "rest"
+	case Clients:
+		return "clients"
 	default:
 		return number(t.Broker)
 	}

@@ -56,6 +56,8 @@ func (s *scene) target(t Target) ([]history.BrokerID, error) {
 		return []history.BrokerID{s.state.Controller}, nil
 	case Random:
 		return s.draw(slices.Clone(s.brokers), "a broker")
+	case Clients:
+		return []history.BrokerID{history.NoBroker}, nil
 	}
 	p, err := s.partition(t.Partition)
 	if err != nil {

@@ -18,6 +18,7 @@ type Runner struct {
 	Record  *history.Recorder
 	Budget  Budget
 	Parts   []history.Partition
+	Factor  int           // replicas of each partition, which a reassignment keeps; 0: any
 	Bound   time.Duration // longest wait for a probe, a start or an undo
 }
 
@@ -69,6 +70,9 @@ type run struct {
 	calm     time.Duration            // when the last fault ended
 	known    []history.PartitionState // the newest observed, in order of Partition.Compare
 	waiting  []*waiter
+	shrinks  map[history.Partition]int64         // times that a member was seen to have left the ISR
+	expands  map[history.Partition]int64         // times that one was seen to have joined it
+	catches  int64                               // faults on messages that have met one
 	base     map[history.Partition]history.Epoch // leader epochs at the start
 	watching bool
 	over     bool
@@ -87,6 +91,8 @@ func newRun(r *Runner, until time.Duration) *run {
 		clocks:  make(map[history.BrokerID]int),
 		cuts:    make(map[gap]int),
 		lossy:   make(map[link]int),
+		shrinks: make(map[history.Partition]int64),
+		expands: make(map[history.Partition]int64),
 	}
 }
 
@@ -137,11 +143,22 @@ func (x *run) learn(s history.ClusterState) (fresh history.ClusterState) {
 		case p.Epoch < x.known[i].Epoch, p.Epoch == x.known[i].Epoch && p.PartitionEpoch < x.known[i].PartitionEpoch:
 			continue
 		default:
+			x.count(&x.known[i], &p)
 			x.known[i] = p
 		}
 		fresh.Partitions = append(fresh.Partitions, p)
 	}
 	return fresh
+}
+
+// count follows the ISR from one state of a partition to a newer one. The lock is held.
+func (x *run) count(before, now *history.PartitionState) {
+	if slices.ContainsFunc(before.ISR, func(b history.BrokerID) bool { return !slices.Contains(now.ISR, b) }) {
+		x.shrinks[now.Partition]++
+	}
+	if slices.ContainsFunc(now.ISR, func(b history.BrokerID) bool { return !slices.Contains(before.ISR, b) }) {
+		x.expands[now.Partition]++
+	}
 }
 
 // unknown names a partition of the run that was never observed, "" if there is none.

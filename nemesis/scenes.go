@@ -28,6 +28,7 @@ var scenes = []sketch{
 	{weight: 9, draw: (*drawer).squeeze},
 	{weight: 7, draw: (*drawer).roll},
 	{weight: 6, draw: (*drawer).flap},
+	{weight: 40, needs: []world.Ability{world.CanHold, world.CanDrop, world.CanLate}, draw: (*drawer).race},
 }
 
 func (s sketch) possible(d *drawer) bool {
@@ -165,12 +166,16 @@ func (d *drawer) lasting(short float64) time.Duration {
 // event draws a trigger that is not a time, for about the time t.
 func (d *drawer) event(t time.Duration, p history.Partition) Trigger {
 	switch x := d.rnd.Float64(); {
-	case x < 0.4:
+	case x < 0.3:
 		return Trigger{Kind: AfterAcks, Partition: p, Count: max(1, int64(d.log(1, max(2, 10*t.Seconds()))))}
-	case x < 0.65:
+	case x < 0.5:
 		return Trigger{Kind: WhenISR, Partition: p, Count: int64(max(1, d.Factor-1))}
-	case x < 0.9:
+	case x < 0.7:
 		return Trigger{Kind: AfterElections, Partition: p, Count: 1 + int64(d.rnd.IntN(3))}
+	case x < 0.8:
+		return Trigger{Kind: AfterShrinks, Partition: p, Count: 1 + int64(d.rnd.IntN(3))}
+	case x < 0.9:
+		return Trigger{Kind: AfterExpands, Partition: p, Count: 1 + int64(d.rnd.IntN(3))}
 	default:
 		return Trigger{Kind: WhenLeader, Partition: p, Broker: history.NoBroker}
 	}

@@ -47,6 +47,20 @@ func (x *run) entry() {
 	}
 }
 
+// met counts a fault on messages that has met its first.
+func (x *run) met() {
+	x.locked(func() {
+		x.catches++
+		for _, w := range x.waiting {
+			w.fired = w.fired || x.caughtUp(w.trigger)
+		}
+	})
+	x.changed.Notify()
+}
+
+// caughtUp reports whether as many faults on messages as a trigger waits for have met one. The lock is held.
+func (x *run) caughtUp(t Trigger) bool { return t.Kind == AfterCatches && x.catches >= t.Count }
+
 // watch observes the cluster while a line waits for a state or a replica is unclean.
 func (x *run) watch() {
 	over := false
@@ -74,17 +88,24 @@ func (x *run) watch() {
 // curious reports whether anybody needs to know the cluster's state. The lock is held.
 func (x *run) curious() bool {
 	return !x.unclean.Empty() || slices.ContainsFunc(x.waiting, func(w *waiter) bool {
-		return !w.fired && w.trigger.Kind != AfterAcks
+		return !w.fired && w.trigger.Kind != AfterAcks && w.trigger.Kind != AfterCatches
 	})
 }
 
 // holds reports whether a trigger that waits for a state has it.
 func (x *run) holds(t Trigger, s history.ClusterState) bool {
-	var elections int64
+	var count int64
 	for i := range s.Partitions {
 		p := &s.Partitions[i]
-		if t.Kind == AfterElections && (t.Partition == p.Partition || t.Partition == (history.Partition{})) {
-			elections += max(0, int64(p.Epoch-x.base[p.Partition]))
+		if t.Partition == p.Partition || t.Partition == (history.Partition{}) {
+			switch t.Kind {
+			case AfterElections:
+				count += max(0, int64(p.Epoch-x.base[p.Partition]))
+			case AfterShrinks:
+				count += x.shrinks[p.Partition]
+			case AfterExpands:
+				count += x.expands[p.Partition]
+			}
 		}
 		if t.Partition == p.Partition {
 			switch t.Kind {
@@ -95,7 +116,7 @@ func (x *run) holds(t Trigger, s history.ClusterState) bool {
 			}
 		}
 	}
-	return t.Kind == AfterElections && elections >= t.Count
+	return t.Count > 0 && count >= t.Count
 }
 
 // await blocks until the trigger comes; why says that it did not.
@@ -108,7 +129,10 @@ func (x *run) await(t Trigger) (why string) {
 		return ""
 	}
 	w := &waiter{trigger: t}
-	x.locked(func() { x.waiting = append(x.waiting, w) })
+	x.locked(func() {
+		w.fired = x.caughtUp(t)
+		x.waiting = append(x.waiting, w)
+	})
 	x.entry()
 	x.changed.Notify()
 	came := x.wait(func() bool { return w.fired }, max(0, x.until-x.Env.Now()))
@@ -121,8 +145,13 @@ func (x *run) await(t Trigger) (why string) {
 
 // stands says how far a trigger had come.
 func (x *run) stands(t Trigger) string {
-	if t.Kind == AfterAcks {
+	switch t.Kind {
+	case AfterAcks:
 		return fmt.Sprintf("%d acks", x.Record.Acked(t.Partition))
+	case AfterCatches:
+		n := int64(0)
+		x.locked(func() { n = x.catches })
+		return fmt.Sprintf("%d catches", n)
 	}
 	s := x.observe().known
 	for i := range s.Partitions {

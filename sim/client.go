@@ -15,10 +15,23 @@ type Conn struct {
 	inbox  fifo[[]byte]
 	waiter *coroutine
 	err    error // why nothing more will come
+	own    bool  // of the harness itself: no fault on messages concerns it
 }
 
 // Dial connects a client to a broker. Clients reach every broker, whatever cuts there are between brokers.
 func (w *World) Dial(client string, to history.BrokerID, timeout time.Duration) (world.Conn, error) {
+	return w.dial(client, to, timeout, false)
+}
+
+// admin is the world to the harness's own clients.
+type admin struct{ *World }
+
+// Dial connects one of them.
+func (a admin) Dial(client string, to history.BrokerID, timeout time.Duration) (world.Conn, error) {
+	return a.dial(client, to, timeout, true)
+}
+
+func (w *World) dial(client string, to history.BrokerID, timeout time.Duration, own bool) (world.Conn, error) {
 	h, err := w.host(to)
 	if err != nil {
 		return nil, err
@@ -26,7 +39,7 @@ func (w *World) Dial(client string, to history.BrokerID, timeout time.Duration) 
 	name := client + ">" + fmt.Sprint(to)
 	nth := w.dials[name]
 	w.dials[name] = nth + 1
-	conn := &Conn{}
+	conn := &Conn{own: own}
 	conn.c = w.newConn(nil, h, nil, conn, name, nth)
 	if w.note(noteConnect, history.NoBroker, conn.c.id, 0, nil) {
 		w.tell(history.NoBroker, name+" connects")

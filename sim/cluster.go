@@ -13,8 +13,8 @@ import (
 // Abilities lists the faults that the simulator can do.
 func (w *World) Abilities() []world.Ability {
 	return []world.Ability{
-		world.CanPartition, world.CanKill, world.CanPause, world.CanPowerFail, world.CanStop, world.CanElect, world.CanClock,
-		world.CanFreeze, world.CanWipe, world.CanLoss,
+		world.CanPartition, world.CanKill, world.CanPause, world.CanPowerFail, world.CanStop, world.CanElect, world.CanReassign, world.CanClock,
+		world.CanFreeze, world.CanWipe, world.CanLoss, world.CanHold, world.CanDrop, world.CanLate,
 	}
 }
 
@@ -183,5 +183,5 @@ func (w *World) SetClock(b history.BrokerID, rate float64) error {
 
 // Elect makes a replica the partition's leader cleanly, by the admin requests of a client.
 func (w *World) Elect(p history.Partition, b history.BrokerID, timeout time.Duration) error {
-	return workloads.Elect(w, w, "elect", p, b, timeout)
+	return workloads.Elect(w, admin{w}, "elect", p, b, timeout)
 }

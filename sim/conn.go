@@ -29,6 +29,7 @@ type conn struct {
 	pending  fifo[[]byte]  // requests that arrived while the one before is being handled
 	bytes    int           // of pending
 	busy     bool          // a request was handed to the node, its reply is awaited
+	key      int16         // of the request that was handed in last
 	ended    bool          // the opener closed; the node learns it after what is pending
 	asked    []asked       // of the requests handed in last, for the trace alone
 }
@@ -69,6 +70,11 @@ func (c *conn) reset() {
 	if c.w.note(noteReset, history.NoBroker, c.id, 0, nil) {
 		c.w.tell(history.NoBroker, c.label+" reset by the network")
 	}
+	c.lose()
+}
+
+// lose breaks the connection: what is under way never arrives, and both ends see a reset.
+func (c *conn) lose() {
 	for _, p := range [2]*pipe{&c.out, &c.in} {
 		p.drop()
 		p.send(segReset, nil)

@@ -52,7 +52,7 @@ func (f *fake) Response(_ time.Duration, link broker.Link, frame []byte) {
 		f.onResponse(f, link, frame)
 		return
 	}
-	f.say("response from %d: %s", link.Peer, frame)
+	f.say("response from %d: %s", link.Peer, legible(frame))
 }
 
 func (f *fake) LinkFailed(_ time.Duration, link broker.Link) { f.say("link to %d failed", link.Peer) }

@@ -1,6 +1,9 @@
 package sim
 
-import "time"
+import (
+	"encoding/binary"
+	"time"
+)
 
 // The network's weather. Every pipe draws from a stream of its own.
 const (
@@ -32,6 +35,7 @@ func newWeather(seed uint64) weather {
 // segment is what travels through a pipe.
 type segment struct {
 	kind  segmentKind
+	key   int16         // of the API, if it is a frame
 	at    time.Duration // when it arrives unless something holds it
 	frame []byte
 }
@@ -59,7 +63,9 @@ type pipe struct {
 	bytes   int
 	last    time.Duration // when the segment sent last arrives
 	rnd     stream
-	held    bool    // by a cut or a machine without power, which knows this pipe
+	held    bool    // by a cut, a machine without power or a fault on messages, which knows this pipe
+	by      *catch  // the fault on messages that keeps the first segment under way
+	judged  int     // number of the last such fault that the first segment met
 	luck    *stream // whether a segment is lost, once any may be
 	tries   int     // how often the first segment was lost
 }
@@ -77,11 +83,26 @@ func (p *pipe) send(kind segmentKind, frame []byte) {
 		delay += p.rnd.between(stallMin, stallMax)
 	}
 	p.last = max(p.last, w.now+delay)
-	p.queue.push(segment{kind, p.last, frame})
+	s := segment{kind: kind, at: p.last, frame: frame}
+	if kind == segData {
+		s.key = p.key(frame)
+	}
+	p.queue.push(s)
 	p.bytes += len(frame)
 	if !p.held && !p.arrival.queued() {
 		w.queue.schedule(&p.arrival, p.last)
 	}
+}
+
+// key is the API key of a frame that goes into the pipe: a request bears it, an answer is to the request that is being handled.
+func (p *pipe) key(frame []byte) int16 {
+	switch {
+	case !p.forward:
+		return p.c.key
+	case len(frame) < 2:
+		return keyNone
+	}
+	return int16(binary.BigEndian.Uint16(frame))
 }
 
 // full reports whether the pipe holds more than a kernel would buffer.
@@ -90,6 +111,7 @@ func (p *pipe) full() bool { return p.queue.len() > pipeMax || p.bytes > pipeMax
 // fire delivers the first segment, unless something holds it.
 func (p *pipe) fire() {
 	w := p.c.w
+	p.letGo()
 	if p.from != nil && p.to != nil {
 		if y := w.way(p.from, p.to); y.closed(p.c.port) {
 			p.held = true
@@ -102,11 +124,14 @@ func (p *pipe) fire() {
 		p.to.held = append(p.to.held, p)
 		return
 	}
+	if len(w.catches) > 0 && p.caught() {
+		return
+	}
 	if p.from != nil && p.to != nil && p.loses(w.way(p.from, p.to)) {
 		return
 	}
 	s := p.queue.pop()
-	p.tries = 0
+	p.tries, p.judged = 0, 0
 	p.bytes -= len(s.frame)
 	if p.queue.len() > 0 {
 		w.queue.schedule(&p.arrival, max(p.queue.first().at, w.now))
@@ -131,8 +156,9 @@ func (p *pipe) release() {
 
 // drop forgets everything in the pipe.
 func (p *pipe) drop() {
+	p.letGo()
 	p.c.w.queue.cancel(&p.arrival)
-	p.queue, p.bytes, p.tries = fifo[segment]{}, 0, 0
+	p.queue, p.bytes, p.tries, p.judged = fifo[segment]{}, 0, 0, 0
 }
 
 // releaseAll lets held pipes go on.

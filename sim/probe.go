@@ -66,7 +66,7 @@ func (w *World) ProbeProcess(b history.BrokerID) world.ProcessState {
 // ProbeServing asks a broker for ApiVersions over a connection of its own: true when it answered within timeout.
 func (w *World) ProbeServing(b history.BrokerID, timeout time.Duration) bool {
 	deadline := after(w.now, timeout)
-	conn, err := w.Dial("probe", b, timeout)
+	conn, err := admin{w}.Dial("probe", b, timeout)
 	if err != nil {
 		return false
 	}

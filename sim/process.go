@@ -110,7 +110,7 @@ func (h *host) end(how ending, detail string) {
 
 // silence is a pipe whose sender lost its power: what is on the wire arrives, what waits to be sent again is lost.
 func (p *pipe) silence() {
-	if p.held || p.tries > 0 {
+	if p.held && p.by == nil || p.tries > 0 {
 		p.drop()
 	}
 }

@@ -66,6 +66,9 @@ type World struct {
 	dials map[string]int
 	isr   map[kafka.TopicPartition]int32 // newest partition epoch whose ISR was recorded
 
+	catches     []*catch // the faults on messages that are in force
+	catchNumber int      // of the last one that began
+
 	acting  history.BrokerID // the broker whose event goes on
 	running *coroutine
 	live    []*coroutine

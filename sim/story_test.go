@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"strconv"
 	"strings"
@@ -59,15 +60,15 @@ func (s *story) setUp(f *fake) {
 	who := "broker " + strconv.Itoa(int(f.id))
 	f.listen = func(format string, args ...any) { s.tell(who+": "+format, args...) }
 	f.onRequest = func(f *fake, _ time.Duration, conn broker.ConnID, frame []byte) {
-		f.say("request on %d: %s", conn, frame)
-		switch text := string(frame); text {
+		f.say("request on %d: %s", conn, legible(frame))
+		switch text := legible(frame); text {
 		case "hold":
 		case "silent":
 			f.reply(conn, nil)
 		case "bye":
 			f.out.Replies = append(f.out.Replies, broker.Reply{Conn: conn, Frame: []byte("goodbye"), Close: true})
 		default:
-			f.reply(conn, []byte("re: "+text))
+			f.reply(conn, []byte("re: "+string(frame)))
 		}
 	}
 	f.onTick = func(f *fake, _ time.Duration) { f.say("timer") }
@@ -125,7 +126,7 @@ func (s *story) do(cmd string, args []string) error {
 		s.Sleep(span(args[0]))
 	case "send": // send 1>2 fetch text
 		from, to := ends(args[0])
-		s.poke(from, func(f *fake) { f.send(kafka.BrokerID(to), purposes[args[1]], args[2]) })
+		s.poke(from, func(f *fake) { f.send(kafka.BrokerID(to), purposes[args[1]], string(frameOf(args[2]))) })
 	case "reset": // reset 1>2 fetch
 		from, to := ends(args[0])
 		s.poke(from, func(f *fake) {
@@ -158,6 +159,18 @@ func (s *story) do(cmd string, args []string) error {
 		n, err := s.Lost(from, to)
 		s.tell("lost %s: %d packets", args[0], n)
 		return err
+	case "hold", "drop", "late":
+		return s.catch(world.Ability(cmd), args)
+	case "caught": // caught 1
+		number, err := strconv.Atoi(args[0])
+		s.must(err)
+		c, err := s.Caught(number)
+		s.tell("fault %d: %d messages, %d of them under way", number, c.Messages, c.UnderWay)
+		return err
+	case "end": // end 1
+		number, err := strconv.Atoi(args[0])
+		s.must(err)
+		return s.EndCatch(number)
 	case "kill":
 		return s.Kill(id(args[0]))
 	case "powerfail":
@@ -203,6 +216,51 @@ func (s *story) do(cmd string, args []string) error {
 	return nil
 }
 
+// catch begins a fault on messages: hold fetch responses 1>2 [nth N] [for D]; c stands for the clients.
+func (s *story) catch(kind world.Ability, args []string) error {
+	f := world.MessageFault{Kind: kind, API: world.API(args[0]), Responses: args[1] == "responses"}
+	for _, word := range strings.Split(args[2], ",") {
+		a, b, _ := strings.Cut(word, ">")
+		f.Links = append(f.Links, world.Link{From: endOfStory(a), To: endOfStory(b)})
+	}
+	for i := 3; i+1 < len(args); i += 2 {
+		switch args[i] {
+		case "nth":
+			f.Nth = int(id(args[i+1]))
+		case "for":
+			f.Delay = span(args[i+1])
+		}
+	}
+	_, err := s.Catch(f)
+	return err
+}
+
+func endOfStory(word string) history.BrokerID {
+	if word == "c" {
+		return history.NoBroker
+	}
+	return id(word)
+}
+
+// frameOf is a word as a frame: of produce:x the first two bytes are the API key, as in every request.
+func frameOf(word string) []byte {
+	api, text, ok := strings.Cut(word, ":")
+	key, known := world.API(api).Key()
+	if !ok || !known {
+		return []byte(word)
+	}
+	return append(binary.BigEndian.AppendUint16(nil, uint16(key)), ":"+text...)
+}
+
+// legible is a frame as the word that it was made of.
+func legible(frame []byte) string {
+	text := string(frame)
+	for _, api := range world.APIs() {
+		text = strings.ReplaceAll(text, string(frameOf(string(api)+":")), string(api)+":")
+	}
+	return text
+}
+
 // client does what clients do: dial NAME BROKER, say NAME TEXT, hear NAME, hangup NAME.
 func (s *story) client(cmd string, args []string) error {
 	switch name := args[0]; cmd {
@@ -214,13 +272,13 @@ func (s *story) client(cmd string, args []string) error {
 		s.conns[name] = conn
 		s.tell("client %s connected", name)
 	case "say":
-		return s.conns[name].Send([]byte(args[1]))
+		return s.conns[name].Send(frameOf(args[1]))
 	case "hear":
 		frame, err := s.conns[name].Receive(time.Second)
 		if err != nil {
 			return err
 		}
-		s.tell("client %s hears: %s", name, frame)
+		s.tell("client %s hears: %s", name, legible(frame))
 	case "hangup":
 		s.conns[name].Close()
 	default:

@@ -45,6 +45,7 @@ const (
 	noteProbe
 	noteLoss
 	noteWipe
+	noteCaught
 )
 
 // note takes an event into the hash: when, whom, two numbers that say what, and the bytes. A node that looked at anything that

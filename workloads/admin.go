@@ -38,6 +38,60 @@ func Elect(env world.Env, c world.Cluster, client string, p history.Partition, b
 // electPause is the pause between two looks at who leads.
 const electPause = 50 * time.Millisecond
 
+// Reassign moves a partition to other replicas by one request to the controller that some broker names, sent again until one is answered: a
+// reassignment to the same replicas changes nothing. It returns what went wrong last after timeout.
+func Reassign(env world.Env, c world.Cluster, client string, p history.Partition, to []history.BrokerID, timeout time.Duration) error {
+	deadline := env.Now() + timeout
+	e := &electing{client: newClient(env, c, client, timeout), partition: p}
+	defer e.client.close()
+	replicas := make([]int32, len(to))
+	for i, b := range to {
+		replicas[i] = int32(b)
+	}
+	brokers := c.Brokers()
+	order := env.Rand("reassign "+client, 0).Perm(len(brokers))
+	for try := 0; ; try++ {
+		e.client.timeout = max(min(timeout/4, deadline-env.Now()), time.Millisecond)
+		md, err := askMetadata(e.client, brokers[order[try%len(order)]], p.Topic)
+		if err == nil {
+			err = e.reassign(history.BrokerID(md.ControllerID), replicas)
+		}
+		if err == nil {
+			return nil
+		}
+		if env.Now()+electPause >= deadline {
+			return fmt.Errorf("reassigning %s to %v: %w", p, to, err)
+		}
+		env.Sleep(electPause)
+	}
+}
+
+// errUnderWay says that an election must wait.
+var errUnderWay = errors.New("a reassignment is under way")
+
+// still reports whether a reassignment of the partition is under way at the controller.
+func (e *electing) still(controller history.BrokerID) error {
+	req := kmsg.NewPtrListPartitionReassignmentsRequest()
+	req.TimeoutMillis = millis(e.client.timeout)
+	topic := kmsg.NewListPartitionReassignmentsRequestTopic()
+	topic.Topic, topic.Partitions = e.partition.Topic, []int32{e.partition.Index}
+	req.Topics = append(req.Topics, topic)
+	resp := kmsg.NewPtrListPartitionReassignmentsResponse()
+	if err := e.client.call(controller, req, resp); err != nil {
+		return fmt.Errorf("ListPartitionReassignments at broker %d: %w", controller, err)
+	}
+	if err := kerr.ErrorForCode(resp.ErrorCode); err != nil {
+		return fmt.Errorf("ListPartitionReassignments at broker %d: %w", controller, err)
+	}
+	if len(resp.Topics) > 0 {
+		return fmt.Errorf("%w: broker %d", errUnderWay, controller)
+	}
+	return nil
+}
+
+// errNoController says that a broker knows none.
+var errNoController = errors.New("no controller is known")
+
 // errNoReplica ends an election that cannot succeed.
 var errNoReplica = errors.New("not a replica")
 
@@ -67,9 +121,12 @@ func (e *electing) step(via history.BrokerID) (leads bool, err error) {
 	}
 	controller := history.BrokerID(md.ControllerID)
 	if controller < 0 {
-		return false, fmt.Errorf("broker %d knows no controller", via)
+		return false, fmt.Errorf("%w: broker %d", errNoController, via)
 	}
 	if parts[i].Replicas[0] != int32(e.to) {
+		if err := e.still(controller); err != nil {
+			return false, err
+		}
 		replicas := []int32{int32(e.to)}
 		for _, r := range parts[i].Replicas {
 			if r != int32(e.to) {
@@ -88,6 +145,9 @@ func (e *electing) step(via history.BrokerID) (leads bool, err error) {
 
 // reassign sends one AlterPartitionReassignments request (KIP-455).
 func (e *electing) reassign(to history.BrokerID, replicas []int32) error {
+	if to == history.NoBroker {
+		return errNoController
+	}
 	req := kmsg.NewPtrAlterPartitionAssignmentsRequest()
 	req.Version = reassignVersion
 	req.TimeoutMillis = millis(e.client.timeout)

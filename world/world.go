@@ -133,6 +133,10 @@ type Cluster interface {
 	SetClock(b history.BrokerID, rate float64) error
 	// Disks is the faults of disks.
 	Disks
+	// Messages is the faults of single messages.
+	Messages
+	// Admin is what an administrator asks for.
+	Admin
 	// Elect makes a replica the partition's leader cleanly: reordered assignment, then ElectLeaders (Kafka's admin requests).
 	Elect(p history.Partition, b history.BrokerID, timeout time.Duration) error
 

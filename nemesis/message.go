@@ -1,0 +1,266 @@
+package nemesis
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark/history"
+	"tidemark/world"
+)
+
+// The kinds that single messages meet: one that is held stays under way, and what stands behind it on its connection too; at one that
+// is dropped the connection breaks, and it never arrives; one that is late arrives when its connection is long gone for its sender.
+var (
+	holdKind = messageKind(world.CanHold)
+	dropKind = messageKind(world.CanDrop)
+	lateKind = messageKind(world.CanLate)
+)
+
+func messageKind(a world.Ability) kind {
+	return kind{
+		ability: a,
+		read:    readMessages,
+		write:   writeMessages,
+		check:   checkMessages,
+		also:    occurrence,
+		waits:   func(f Fault) bool { return f.Kind == world.CanHold && f.Nth > 0 },
+		resolve: func(s *scene, f Fault) ([]history.BrokerID, []link, error) { return s.messages(f) },
+		act:     func(l *life, links []link) action { return &catch{life: l, links: links} },
+		useful:  twoBrokers,
+		draw:    func(d *drawer, p history.Partition) Fault { return d.messages(a, p) },
+		length:  func(d *drawer) time.Duration { return d.messageLength(a) },
+		opener:  func(p history.Partition) Fault { return noAnswers(a, p) },
+		bites:   func(l Line, _ bool) bool { return unanswers(l) },
+	}
+}
+
+// readMessages reads an API, a direction, the ends of a link, which of the messages, and how late.
+func readMessages(w *words, f *Fault) (err error) {
+	if f.API, err = w.api(); err != nil {
+		return err
+	}
+	switch {
+	case w.take("responses"):
+		f.Responses = true
+	case !w.take("requests"):
+		return w.expected(`"requests" or "responses"`)
+	}
+	ends := accept{sets: true, numbers: true, rest: true, clients: true}
+	if f.Targets, err = w.targets(ends); err != nil {
+		return err
+	}
+	if err = w.want("->"); err != nil {
+		return err
+	}
+	f.Shape = OneWay
+	ends.rest, ends.clients = f.Targets[0].Role != Rest, f.Targets[0].Role != Clients
+	if f.Others, err = w.targets(ends); err != nil {
+		return err
+	}
+	switch {
+	case w.take("once"):
+		f.Nth = 1
+	case w.take("nth"):
+		if f.Nth, err = w.count(1); err != nil {
+			return err
+		}
+	}
+	if f.Kind != world.CanLate {
+		return nil
+	}
+	if !w.take("by") {
+		expect := `"by"`
+		if f.Nth == 0 {
+			expect = `"once", "nth N" or "by"`
+		}
+		return w.expected(expect)
+	}
+	f.By, err = w.duration(time.Nanosecond)
+	return err
+}
+
+// occurrence is what could stand where none of the messages is singled out yet.
+func occurrence(f Fault) string {
+	if f.Nth > 0 || f.By > 0 {
+		return ""
+	}
+	return `"once", "nth N", `
+}
+
+func (w *words) api() (world.API, error) {
+	a := world.API(w.peek())
+	if _, ok := a.Key(); !ok && a != world.AnyAPI {
+		names := make([]string, 0, len(world.APIs())+1)
+		for _, api := range world.APIs() {
+			names = append(names, string(api))
+		}
+		return "", w.expected(strings.Join(names, ", ") + " or " + string(world.AnyAPI))
+	}
+	w.next++
+	return a, nil
+}
+
+func writeMessages(f Fault) string {
+	s := messageText(f.API, f.Responses) + " " + f.sides()
+	switch {
+	case f.Nth == 1:
+		s += " once"
+	case f.Nth > 1:
+		s += " nth " + strconv.FormatInt(f.Nth, 10)
+	}
+	if f.By > 0 {
+		s += " by " + duration(f.By)
+	}
+	return s
+}
+
+func messageText(api world.API, responses bool) string {
+	if responses {
+		return string(api) + " responses"
+	}
+	return string(api) + " requests"
+}
+
+// checkMessages refuses a link from an end to itself. A role on both sides may mean several brokers, or different ones.
+func checkMessages(_ checker, f Fault) error {
+	for _, t := range f.Targets {
+		if slices.Contains(f.Others, t) && (t.Role == Number || t.Role == Leader || t.Role == Controller) {
+			return fmt.Errorf("%v is at both ends of the link", t)
+		}
+	}
+	return nil
+}
+
+// messages resolves the ends of the messages' links. A broker sends itself none.
+func (s *scene) messages(f Fault) (targets []history.BrokerID, links []link, err error) {
+	from, to, err := s.sides(f)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, a := range from {
+		for _, b := range to {
+			if a != b {
+				links = append(links, link{a, b})
+			}
+		}
+	}
+	for i, side := range [][]history.BrokerID{from, to} {
+		if role := [][]Target{f.Targets, f.Others}[i][0].Role; role != Rest && role != Clients {
+			targets = append(targets, side...)
+		}
+	}
+	if len(links) == 0 {
+		return targets, nil, fmt.Errorf("broker %d is at both ends now: nothing goes over a link", from[0])
+	}
+	return targets, links, nil
+}
+
+// catch is a fault on messages.
+type catch struct {
+	*life
+	links  []link
+	number int          // of the world's; 0 while it is not in force
+	last   world.Caught // as last seen
+}
+
+// errUnmet is in a probe's error when no such message came: that is nobody's failure.
+var errUnmet = errors.New("not observed, as no such message came")
+
+func (*catch) ready() string { return "" }
+
+func (*catch) claim(history.ClusterState) string { return "" }
+
+func (c *catch) apply() (detail string, err error) {
+	f := c.line.Fault
+	m := world.MessageFault{Kind: f.Kind, API: f.API, Responses: f.Responses, Nth: int(f.Nth), Delay: f.By}
+	if f.Kind == world.CanHold && f.Nth > 0 {
+		m.Delay = c.line.For
+	}
+	for _, l := range c.links {
+		m.Links = append(m.Links, world.Link{From: l.from, To: l.to})
+	}
+	c.number, err = c.Cluster.Catch(m)
+	return "waiting for " + c.what(), err
+}
+
+// what names the messages as they go.
+func (c *catch) what() string {
+	words := make([]string, len(c.links))
+	for i, l := range c.links {
+		words[i] = end(l.from) + "->" + end(l.to)
+	}
+	return messageText(c.line.Fault.API, c.line.Fault.Responses) + " " + strings.Join(words, " ")
+}
+
+func end(b history.BrokerID) string {
+	if b == history.NoBroker {
+		return "clients"
+	}
+	return number(b)
+}
+
+// messageEvery is the pause between two looks whether a message has come.
+const messageEvery = 10 * time.Millisecond
+
+// probe waits for a message that meets the fault, at most until the fault's end. One that waits for a single message is over when that is.
+func (c *catch) probe() (detail string, err error) {
+	for {
+		if c.last, err = c.Cluster.Caught(c.number); err != nil {
+			return "", err
+		}
+		left := c.end - c.Env.Now()
+		switch {
+		case c.last.Messages > 0:
+			if c.line.Fault.Nth > 0 {
+				c.end = min(c.until, c.Env.Now()+c.over())
+			}
+			c.met()
+			return c.text(), nil
+		case left <= 0:
+			return "", fmt.Errorf("%w: %s", errUnmet, c.what())
+		}
+		c.Env.Sleep(min(messageEvery, left))
+	}
+}
+
+// over is how long a fault lasts once it has met the one message that it waited for.
+func (c *catch) over() time.Duration {
+	switch f := c.line.Fault; {
+	case f.Kind == world.CanLate:
+		return f.By
+	case f.Kind == world.CanDrop:
+		return 0
+	case c.line.For == 0:
+		return durationMax
+	}
+	return c.line.For
+}
+
+// text says what was done.
+func (c *catch) text() string {
+	did := map[world.Ability]string{world.CanHold: "held", world.CanDrop: "dropped", world.CanLate: "made late"}[c.line.Fault.Kind]
+	return fmt.Sprintf("%d %s: %s", c.last.Messages, did, c.what())
+}
+
+func (c *catch) undo() (err error) {
+	if c.number == 0 {
+		return nil
+	}
+	if c.last, err = c.Cluster.Caught(c.number); err == nil {
+		err = c.Cluster.EndCatch(c.number)
+	}
+	if err == nil {
+		c.number = 0
+	}
+	return err
+}
+
+func (c *catch) verify() (string, error) {
+	return c.text() + "; none is under way", nil
+}
+
+func (*catch) release() {}

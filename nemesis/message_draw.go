@@ -1,0 +1,146 @@
+package nemesis
+
+import (
+	"time"
+
+	"tidemark/history"
+	"tidemark/world"
+)
+
+// route is messages that brokers and clients send each other, by the roles of their ends.
+type route struct {
+	weight    float64
+	api       world.API
+	responses bool
+	from, to  Role
+}
+
+// routes are what generated faults on messages choose from: replication most of all, then what moves ISRs and leaders, then the rest.
+var routes = []route{
+	{6, "fetch", true, Leader, Follower},
+	{4, "fetch", false, Follower, Leader},
+	{3, "alter-partition", false, Leader, Controller},
+	{3, "alter-partition", false, Rest, Controller},
+	{3, "alter-partition", true, Controller, Leader},
+	{3, "alter-partition", true, Controller, Rest},
+	{3, "produce", true, Leader, Clients},
+	{3, "produce", false, Clients, Leader},
+	{2, world.RaftAPI, false, Controller, Rest},
+	{2, world.RaftAPI, false, Rest, Controller},
+	{1, "broker-heartbeat", false, Leader, Controller},
+	{1, "broker-heartbeat", false, Follower, Controller},
+	{1, "broker-heartbeat", true, Controller, Follower},
+	{1, "broker-registration", false, Rest, Controller},
+	{1, "broker-registration", true, Controller, Rest},
+	{1, "fetch", true, Leader, Clients},
+	{1, "list-offsets", true, Leader, Clients},
+	{1, "init-producer-id", true, Rest, Clients},
+	{1, "init-producer-id", false, Clients, Rest},
+	{1, "allocate-producer-ids", true, Controller, Rest},
+	{1, world.AnyAPI, false, Leader, Rest},
+	{1, world.AnyAPI, false, Rest, Leader},
+	{1, world.AnyAPI, true, Leader, Rest},
+	{1, world.AnyAPI, true, Controller, Rest},
+}
+
+// messages draws a fault on messages around a partition: which, and whether it meets one of them or all.
+func (d *drawer) messages(a world.Ability, p history.Partition) Fault {
+	r := d.route()
+	target := func(role Role) []Target {
+		t := Target{Role: role}
+		if role == Leader || role == Follower {
+			t.Partition = p
+		}
+		return []Target{t}
+	}
+	f := Fault{Kind: a, Shape: OneWay, API: r.api, Responses: r.responses, Targets: target(r.from), Others: target(r.to)}
+	switch x := d.rnd.Float64(); {
+	case x < 0.5:
+		f.Nth = 1
+	case x < 0.7:
+		f.Nth = 2 + int64(d.rnd.IntN(9))
+	}
+	if a == world.CanLate {
+		f.By = d.span(min(100*time.Millisecond, d.longest), min(lateMax, d.longest))
+	}
+	return f
+}
+
+// lateMax is the longest by which a generated fault makes a message late.
+const lateMax = 10 * time.Second
+
+func (d *drawer) route() route {
+	var total float64
+	for _, r := range routes {
+		total += r.weight
+	}
+	x := d.rnd.Float64() * total
+	for _, r := range routes {
+		if x -= r.weight; x < 0 {
+			return r
+		}
+	}
+	return routes[0]
+}
+
+// messageLength draws how long a message is held, or how long the others strike.
+func (d *drawer) messageLength(a world.Ability) time.Duration {
+	if a == world.CanHold {
+		return d.lasting(0.3)
+	}
+	return d.span(min(time.Second, d.longest), d.longest)
+}
+
+// noAnswers is a fault after which a client that sends to the partition's leader does not know what became of it, or waits.
+func noAnswers(a world.Ability, p history.Partition) Fault {
+	f := Fault{
+		Kind: a, Shape: OneWay, API: "produce", Responses: true,
+		Targets: []Target{{Role: Leader, Partition: p}}, Others: []Target{{Role: Clients}},
+	}
+	switch a {
+	case world.CanHold:
+		f.API, f.Others[0] = "fetch", Target{Role: Follower, Partition: p}
+	case world.CanLate:
+		f.Responses, f.By = false, time.Second
+		f.Targets, f.Others = f.Others, f.Targets
+	}
+	return f
+}
+
+// unanswers reports whether a line keeps a follower out of the ISR, or a client from its answer.
+func unanswers(l Line) bool {
+	f := l.Fault
+	switch {
+	case f.Kind == world.CanHold:
+		return f.API == "fetch" && f.Nth == 0 && l.For >= telling && f.Others[0].Role != Clients && f.Targets[0].Role != Clients
+	case f.Nth > 1 || l.For < time.Second:
+		return false
+	case f.Responses:
+		return f.API == "produce" && f.Kind == world.CanDrop
+	}
+	return f.API == "produce"
+}
+
+// race is a fault on messages and a second fault that strikes when it has met one, while it lasts or shortly after: an election while the
+// high watermark is held back, a power failure behind a request that is still under way.
+func (d *drawer) race(t time.Duration) time.Duration {
+	p := d.part()
+	first := d.fault(d.kind(world.CanHold, world.CanDrop, world.CanLate), p)
+	length := d.length(first.Kind)
+	over := d.add(t, first, length)
+	second := d.fault(d.kind(world.CanElect, world.CanKill, world.CanPowerFail, world.CanPartition, world.CanPause, world.CanStop), p)
+	at := t + d.upTo(over-t)
+	if d.chance(0.3) {
+		at = over + d.span(20*time.Millisecond, 3*time.Second)
+	}
+	lasts := d.length(second.Kind)
+	if d.catches > 0 && d.chance(0.5) {
+		return max(over, d.on(Trigger{Kind: AfterCatches, Count: d.catches}, at, second, lasts))
+	}
+	return max(over, d.add(at, second, lasts))
+}
+
+// meets reports whether a kind of fault waits for messages.
+func meets(a world.Ability) bool {
+	return a == world.CanHold || a == world.CanDrop || a == world.CanLate
+}

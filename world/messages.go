@@ -1,0 +1,108 @@
+package world
+
+import (
+	"slices"
+	"time"
+
+	"tidemark/history"
+)
+
+// The abilities that concern single messages, by the names that plans use.
+const (
+	CanHold Ability = "hold" // a message stays under way, and with it what stands behind it on its connection
+	CanDrop Ability = "drop" // the connection breaks at a message, which never arrives
+	CanLate Ability = "late" // the sender's connection breaks, and the message arrives much later
+)
+
+// API is a kind of request: Kafka's name of it in kebab case.
+type API string
+
+const (
+	// AnyAPI is every request there is.
+	AnyAPI API = "any"
+	// RaftAPI is the messages between controllers, which have no answer: here they are etcd raft's, under a private key.
+	RaftAPI API = "raft"
+)
+
+// apis lists the requests that the brokers of a cluster and their clients send each other, by API key.
+var apis = []struct {
+	api API
+	key int16
+}{
+	{"produce", 0},
+	{"fetch", 1},
+	{"list-offsets", 2},
+	{"metadata", 3},
+	{"api-versions", 18},
+	{"create-topics", 19},
+	{"delete-topics", 20},
+	{"delete-records", 21},
+	{"init-producer-id", 22},
+	{"offset-for-leader-epoch", 23},
+	{"describe-configs", 32},
+	{"elect-leaders", 43},
+	{"alter-partition-reassignments", 45},
+	{"list-partition-reassignments", 46},
+	{"alter-partition", 56},
+	{"describe-cluster", 60},
+	{"broker-registration", 62},
+	{"broker-heartbeat", 63},
+	{"allocate-producer-ids", 67},
+	{"add-raft-voter", 80},
+	{"remove-raft-voter", 81},
+	{RaftAPI, 10000},
+}
+
+// APIs lists every API by key, AnyAPI left out.
+func APIs() []API {
+	names := make([]API, len(apis))
+	for i, a := range apis {
+		names[i] = a.api
+	}
+	return names
+}
+
+// Key is the API's key in Kafka's protocol; false for AnyAPI and for what is none.
+func (a API) Key() (key int16, ok bool) {
+	i := slices.IndexFunc(apis, func(o struct {
+		api API
+		key int16
+	}) bool {
+		return o.api == a
+	})
+	if i < 0 {
+		return 0, false
+	}
+	return apis[i].key, true
+}
+
+// Link is the way from one end to another. history.NoBroker stands for the workloads' clients, all of them; the harness's own
+// connections, for probes and elections, are none of those.
+type Link struct{ From, To history.BrokerID }
+
+// MessageFault is what happens to messages, from when it begins until it ends.
+type MessageFault struct {
+	Kind      Ability // CanHold, CanDrop or CanLate
+	API       API
+	Responses bool   // it is the answers, else the requests
+	Links     []Link // in the direction in which the messages go
+	Nth       int    // only the nth such message, from 1; 0: all of them
+	// Delay is how long a message stays under way; 0: until the fault ends. A message that is late must have one.
+	Delay time.Duration
+}
+
+// Caught is what a fault has done to messages so far.
+type Caught struct {
+	Messages int64 // that it held, dropped or made late
+	UnderWay int   // of them, those that are still held or late
+}
+
+// Messages is the faults that a cluster can do to single messages.
+type Messages interface {
+	// Catch lets messages meet a fault from now on, those that are under way already among them. The number stands for the fault.
+	Catch(f MessageFault) (number int, err error)
+	// Caught tells what a fault that has not ended has done.
+	Caught(number int) (Caught, error)
+	// EndCatch ends a fault. What it still has under way goes on at once.
+	EndCatch(number int) error
+}
