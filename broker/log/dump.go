@@ -3,6 +3,7 @@ package log
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"tidemark/broker/disk"
 	"tidemark/broker/kafka"
@@ -15,7 +16,7 @@ type Contents struct {
 }
 
 // Dump reads the files of a replica whose broker is stopped, and changes nothing. Every byte must be part of a valid batch and
-// every offset be there, as after a clean shutdown or a recovery; an error says what is not, and Contents is then what stands
+// every offset from the log start on be there, as after a clean shutdown or a recovery; an error says what is not, and Contents is then what stands
 // before it. Control batches take up offsets and give no records.
 func Dump(fsys disk.FS, dir string) (Contents, error) {
 	var c Contents
@@ -29,7 +30,11 @@ func Dump(fsys disk.FS, dir string) (Contents, error) {
 	if len(bases) == 0 {
 		return c, fmt.Errorf("dump %s: no segment, expected at least one", dir)
 	}
-	c.Start, c.End = bases[0], bases[0]
+	start := startOf(fsys, dir)
+	for len(bases) > 1 && bases[1] <= start {
+		bases = bases[1:]
+	}
+	c.Start, c.End = max(start, bases[0]), bases[0]
 	epoch := kafka.Epoch(0)
 	for _, base := range bases {
 		s := newSegment(dir, base)
@@ -47,6 +52,8 @@ func Dump(fsys disk.FS, dir string) (Contents, error) {
 			return c, fmt.Errorf("dump %s: %w", s.logPath, err)
 		}
 	}
+	c.Records = slices.DeleteFunc(c.Records, func(r Record) bool { return r.Offset < c.Start })
+	c.End = max(c.End, c.Start)
 	return c, nil
 }
 

@@ -41,6 +41,21 @@ func (c *epochCache) trim(end kafka.Offset) bool {
 	return changed
 }
 
+// trimFront drops the entries of whose epochs no record is left from start on; the one that start lies in begins there
+// (LeaderEpochFileCache.truncateFromStart). It reports whether anything changed.
+func (c *epochCache) trimFront(start kafka.Offset) bool {
+	n := 0
+	for n+1 < len(c.entries) && c.entries[n+1].Start <= start {
+		n++
+	}
+	if len(c.entries) == 0 || c.entries[n].Start >= start {
+		return false
+	}
+	c.entries = append(c.entries[:0], c.entries[n:]...)
+	c.entries[0].Start = start
+	return true
+}
+
 func (c *epochCache) latest() kafka.Epoch {
 	if len(c.entries) == 0 {
 		return kafka.NoEpoch

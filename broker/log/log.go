@@ -33,6 +33,7 @@ type Log struct {
 	dir           string
 	cfg           Config
 	segments      []*segment // ascending without gaps; the last one is active
+	start         kafka.Offset
 	end           kafka.Offset
 	recoveryPoint kafka.Offset
 	epochs        epochCache
@@ -44,8 +45,8 @@ type Log struct {
 	snapshotsCut  bool           // see SnapshotsCut
 }
 
-// Start is the log start offset.
-func (l *Log) Start() kafka.Offset { return l.segments[0].base }
+// Start is the log start offset: within the first segment.
+func (l *Log) Start() kafka.Offset { return l.start }
 
 // End is the log end offset (LEO): that of the next record.
 func (l *Log) End() kafka.Offset { return l.end }

@@ -31,29 +31,39 @@ const maxEpochFile = 32 << 20
 // point on is read and verified, the log is cut at the first byte that is not part of a valid batch, and what is kept is synced.
 // A missing or bad index, epoch checkpoint or recovery point makes it scan more.
 func Open(fsys disk.FS, dir string, cfg Config, recoveryPoint kafka.Offset, clean bool) (*Log, Recovery, error) {
+	return OpenFrom(fsys, dir, cfg, 0, recoveryPoint, clean)
+}
+
+// OpenFrom is Open of a log that begins at start, or at its first segment if that is later: log-start-offset-checkpoint tells it. What lies
+// below is removed, and a log that ends below begins anew there.
+func OpenFrom(fsys disk.FS, dir string, cfg Config, start, recoveryPoint kafka.Offset, clean bool) (*Log, Recovery, error) {
 	if err := cfg.check(); err != nil {
 		return nil, Recovery{}, err
 	}
 	l := &Log{fs: fsys, dir: dir, cfg: cfg, producers: producers{bug: cfg.Bug}}
-	rec, err := l.open(recoveryPoint, clean)
+	rec, err := l.open(start, recoveryPoint, clean)
 	if err != nil {
 		return nil, rec, errors.Join(fmt.Errorf("open log %s: %w", dir, err), l.Close())
 	}
 	return l, rec, nil
 }
 
-func (l *Log) open(recoveryPoint kafka.Offset, clean bool) (Recovery, error) {
+func (l *Log) open(start, recoveryPoint kafka.Offset, clean bool) (Recovery, error) {
 	bases, err := listSegments(l.fs, l.dir)
+	if err == nil {
+		bases, err = l.dropBelow(start, bases)
+	}
 	if err != nil {
 		return Recovery{}, err
 	}
 	if len(bases) == 0 {
-		rec, err := l.create(recoveryPoint, clean)
+		rec, err := l.create(start, recoveryPoint, clean)
 		if err != nil {
 			return rec, err
 		}
 		return rec, l.recoverProducers()
 	}
+	l.start = max(start, bases[0])
 	for _, base := range bases {
 		s := newSegment(l.dir, base)
 		l.segments = append(l.segments, s)
@@ -85,6 +95,9 @@ func (l *Log) open(recoveryPoint kafka.Offset, clean bool) (Recovery, error) {
 		return Recovery{}, err
 	}
 	if err := l.recoverProducers(); err != nil {
+		return Recovery{}, err
+	}
+	if err := l.beginAt(l.start); err != nil {
 		return Recovery{}, err
 	}
 	if !clean && end < recoveryPoint {
@@ -120,15 +133,16 @@ func listSegments(fsys disk.FS, dir string) ([]kafka.Offset, error) {
 }
 
 // create makes an empty log where no segment is.
-func (l *Log) create(recoveryPoint kafka.Offset, clean bool) (Recovery, error) {
+func (l *Log) create(start, recoveryPoint kafka.Offset, clean bool) (Recovery, error) {
 	if err := l.fs.MkdirAll(l.dir); err != nil {
 		return Recovery{}, err
 	}
-	rec := Recovery{Clean: clean}
-	if recoveryPoint > 0 {
-		rec = Recovery{From: recoveryPoint, Reason: fmt.Sprintf("no segment is left, expected one below recovery point %d", recoveryPoint)}
+	rec := Recovery{Clean: clean, From: start, To: start}
+	if recoveryPoint > start {
+		rec = Recovery{From: recoveryPoint, To: start, Reason: fmt.Sprintf("no segment is left, expected one below recovery point %d", recoveryPoint)}
 	}
-	return rec, l.startSegment(0)
+	l.start, l.end = start, start
+	return rec, l.startSegment(start)
 }
 
 // recovery brings a log's memory, and where needed its files, in agreement with the batches on disk. It looks first and
@@ -220,7 +234,7 @@ func (r *recovery) adopt(i int) (bool, error) {
 	}
 	for pos < s.size {
 		b, err := l.batchAt(s, pos)
-		if err != nil || b.Base != next || int64(b.Size) > s.size-pos || b.Epoch != l.epochs.at(b.Base) {
+		if err != nil || b.Base != next || int64(b.Size) > s.size-pos || b.Base >= l.start && b.Epoch != l.epochs.at(b.Base) {
 			return false, ignoreCorrupt(err)
 		}
 		pos, next = pos+int64(b.Size), b.Last+1

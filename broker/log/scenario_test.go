@@ -28,6 +28,8 @@ import (
 //	read from=N [bound=N] [max=BYTES] [one]
 //	time MS...                       batches from "append at=MS"
 //	truncate N                       truncate-fully N
+//	move-start N                     as DeleteRecords does
+//	retain now=N age=N bytes=N bound=N  retention at a time, in seconds; without age or bytes it keeps all
 //	flush                            begin-flush, end-flush: a flush under way
 //	cut FILE BYTES                   removes bytes at the end of a file
 //	grow FILE BYTES                  adds zeros: a length that outlived its data
@@ -93,6 +95,11 @@ func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
 		report(&out, err, "")
 	case "truncate-fully":
 		report(&out, s.log.TruncateFully(kafka.Offset(numbers(words)[0])), "")
+	case "move-start":
+		_, err := s.log.MoveStart(kafka.Offset(numbers(words)[0]))
+		report(&out, err, "")
+	case "retain":
+		s.retain(&out, args)
 	case "flush":
 		s.begin(&out)
 		s.finish()
@@ -135,7 +142,7 @@ func (s *scenario) open(out *strings.Builder, words []string, args map[string]in
 			s.cfg.Bug = bug.On(bug.Name(name))
 		}
 	}
-	l, rec, err := Open(s.fs, "t", s.cfg, kafka.Offset(args["recovery-point"]), slices.Contains(words, "clean"))
+	l, rec, err := OpenFrom(s.fs, "t", s.cfg, kafka.Offset(args["start"]), kafka.Offset(args["recovery-point"]), slices.Contains(words, "clean"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -147,6 +154,30 @@ func (s *scenario) open(out *strings.Builder, words []string, args map[string]in
 	}
 	if rec.Reason != "" {
 		fmt.Fprintln(out, rec.Reason)
+	}
+}
+
+func (s *scenario) retain(out *strings.Builder, args map[string]int64) {
+	keep := Retention{Age: -1, Bytes: -1}
+	if n, ok := args["age"]; ok {
+		keep.Age = time.Duration(n) * time.Second
+	}
+	if n, ok := args["bytes"]; ok {
+		keep.Bytes = n
+	}
+	bound := s.log.End()
+	if n, ok := args["bound"]; ok {
+		bound = kafka.Offset(n)
+	}
+	n := s.log.Expired(time.Duration(args["now"])*time.Second, keep, bound)
+	if n == 0 {
+		return
+	}
+	steps, err := s.log.RemoveSegments(n)
+	must(s.t, err)
+	for _, step := range steps {
+		fmt.Fprintln(out, step)
+		must(s.t, disk.Run(s.fs, step))
 	}
 }
 

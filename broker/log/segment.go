@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"tidemark/broker/disk"
 	"tidemark/broker/kafka"
@@ -19,6 +20,11 @@ type segment struct {
 	size               int64
 	index              []indexEntry
 	changed            uint64 // flushState.version at the last change
+
+	// What Log.Expired saw last: where it ended, and since when that is so.
+	seen    bool
+	seenEnd kafka.Offset
+	seenAt  time.Duration
 }
 
 const (
@@ -110,12 +116,17 @@ func (s *segment) cut(fs disk.FS, pos int64, end kafka.Offset) error {
 	return nil
 }
 
-// remove closes and deletes the segment's files, and the snapshot of producers where it begins.
+// paths are the segment's files, and the snapshot of producers where it begins.
+func (s *segment) paths() []string {
+	return []string{s.logPath, s.indexPath, strings.TrimSuffix(s.logPath, logSuffix) + snapshotSuffix}
+}
+
+// remove closes and deletes what is at paths.
 func (s *segment) remove(fs disk.FS) error {
 	if err := s.close(); err != nil {
 		return err
 	}
-	for _, path := range []string{s.logPath, s.indexPath, strings.TrimSuffix(s.logPath, logSuffix) + snapshotSuffix} {
+	for _, path := range s.paths() {
 		if err := disk.Run(fs, disk.Step{Op: disk.RemoveFile, Path: path}); err != nil {
 			return err
 		}

@@ -50,7 +50,7 @@ func (l *Log) firstSince(s *segment, pos int64, b Batch, ms int64) (kafka.Offset
 		return -1, -1, err
 	}
 	for _, r := range records {
-		if r.Time >= ms {
+		if r.Time >= ms && r.Offset >= l.start {
 			return r.Offset, r.Time, nil
 		}
 	}

@@ -54,6 +54,7 @@ func (l *Log) cut(to kafka.Offset) error {
 	l.flush.touch(s)
 	l.flush.truncated(b.Base)
 	l.end = b.Base
+	l.start = min(l.start, l.end) // where it was within the batch that went
 	l.recoveryPoint = min(l.recoveryPoint, b.Base)
 	return nil
 }
@@ -71,7 +72,7 @@ func (l *Log) TruncateFully(at kafka.Offset) error {
 		l.segments = l.segments[:len(l.segments)-1]
 	}
 	l.flush.truncated(min(at, l.end))
-	l.end = at
+	l.start, l.end = at, at
 	l.recoveryPoint = min(l.recoveryPoint, at)
 	if l.epochs.trim(0) {
 		l.flush.epochsChanged()
