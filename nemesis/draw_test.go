@@ -120,6 +120,10 @@ func drawFault(t *rapid.T) Fault {
 	case world.CanClock:
 		f.Targets = several.Draw(t, "who")
 		f.Rate = rapid.Float64Range(rateMin, rateMax).Filter(func(r float64) bool { return r != 1 }).Draw(t, "rate")
+	case world.CanIOError:
+		f.Targets, f.OnRead = several.Draw(t, "who"), rapid.Bool().Draw(t, "on read")
+	case world.CanSlowDisk:
+		f.Targets, f.Rate = several.Draw(t, "who"), rapid.Float64Range(slowMin, slowMax).Draw(t, "times")
 	default:
 		f.Targets = several.Draw(t, "who")
 	}

@@ -203,6 +203,7 @@ func (c *fakeCluster) Brokers() []history.BrokerID { return slices.Clone(c.ids) 
 var everything = []world.Ability{
 	world.CanPartition, world.CanKill, world.CanPause, world.CanPowerFail, world.CanStop, world.CanElect, world.CanClock,
 	world.CanFreeze, world.CanWipe, world.CanLoss, world.CanHold, world.CanDrop, world.CanLate, world.CanReassign,
+	world.CanIOError, world.CanShortWrite, world.CanFailSync, world.CanSlowDisk, world.CanBitFlip, world.CanPowerOff,
 }
 
 func (c *fakeCluster) Abilities() []world.Ability { return everything }
@@ -276,7 +277,7 @@ func (c *fakeCluster) Kill(b history.BrokerID) error {
 }
 
 func (c *fakeCluster) PowerFail(b history.BrokerID) (string, error) {
-	err := c.become("PowerFail", b, []world.ProcessState{world.ProcessRunning, world.ProcessPaused}, world.ProcessGone)
+	err := c.become("PowerFail", b, []world.ProcessState{world.ProcessRunning, world.ProcessPaused, world.ProcessGone}, world.ProcessGone)
 	return "lost 3 of 8 unsynced pages", err
 }
 

@@ -125,7 +125,7 @@ func (d *drawer) someKinds() []world.Ability {
 	can := d.Can
 	switch x := d.rnd.Float64(); {
 	case x < 0.2:
-		return can[d.rnd.IntN(len(can)):][:1]
+		return []world.Ability{d.pick(can)}
 	case x < 0.4:
 		return can
 	}
@@ -167,7 +167,30 @@ func (d *drawer) kind(preferred ...world.Ability) world.Ability {
 	if len(from) == 0 {
 		from = d.kinds
 	}
-	return from[d.rnd.IntN(len(from))]
+	return d.pick(from)
+}
+
+// pick draws one of some kinds by their weights.
+func (d *drawer) pick(from []world.Ability) world.Ability {
+	var total float64
+	for _, a := range from {
+		total += kindOf(a).share()
+	}
+	x := d.rnd.Float64() * total
+	for _, a := range from {
+		if x -= kindOf(a).share(); x < 0 {
+			return a
+		}
+	}
+	return from[0]
+}
+
+// share is a kind's weight.
+func (k *kind) share() float64 {
+	if k.weight == 0 {
+		return 1
+	}
+	return k.weight
 }
 
 func (d *drawer) part() history.Partition { return d.parts[d.rnd.IntN(len(d.parts))] }

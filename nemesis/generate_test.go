@@ -76,7 +76,9 @@ func TestGeneratedSpread(t *testing.T) {
 		if len(needs) == 1 {
 			single++
 		}
-		if len(needs) >= len(everything)*2/3 {
+		rare := func(k world.Ability) bool { return kindOf(k).share() < 1 }
+		common := slices.DeleteFunc(slices.Clone(everything), rare)
+		if len(slices.DeleteFunc(needs, rare)) >= len(common)*2/3 {
 			many++
 		}
 		seen := make(map[Role]bool)
@@ -108,8 +110,8 @@ func TestGeneratedSpread(t *testing.T) {
 		if k == world.CanReassign { // needs more brokers than replicas
 			continue
 		}
-		if kinds[k] < 120 || kinds[k] > 800 {
-			t.Errorf("%d of %d plans have %s, expected 120 to 800", kinds[k], seeds, k)
+		if least := int(120 * kindOf(k).share()); kinds[k] < least || kinds[k] > 800 {
+			t.Errorf("%d of %d plans have %s, expected %d to 800", kinds[k], seeds, k, least)
 		}
 	}
 	if single < 100 || many < 10 {
@@ -196,7 +198,7 @@ func TestGeneratedPlansBite(t *testing.T) {
 		if k == world.CanReassign { // needs more brokers than replicas
 			continue
 		}
-		if observed[string(k)] < runs/6 {
+		if observed[string(k)] < int(runs/8*kindOf(k).share()) {
 			t.Errorf("%s was observed in %d of %d runs", k, observed[string(k)], runs)
 		}
 	}

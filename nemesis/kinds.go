@@ -40,6 +40,7 @@ type kind struct {
 	length func(d *drawer) time.Duration   // nil: short enough to pass unnoticed, or long enough to tell
 	opener func(p history.Partition) Fault // nil: any that draw draws
 	bites  func(l Line, replica bool) bool // nil: never
+	weight float64                         // how often it is drawn, against others; 0 is 1
 }
 
 // kinds lists every kind of fault, in the order in which errors and help name them.
@@ -48,6 +49,7 @@ var kinds = []*kind{
 	&killKind, &wipeKind, &powerFailKind, &stopKind, &pauseKind, &freezeKind,
 	&electKind, &reassignKind, &clockKind,
 	&holdKind, &dropKind, &lateKind,
+	&ioErrorKind, &shortWriteKind, &failSyncKind, &slowDiskKind, &bitFlipKind, &powerOffKind,
 }
 
 // kindOf finds a kind; nil if there is none of that name.

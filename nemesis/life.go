@@ -162,7 +162,7 @@ func (f *life) act() error {
 		return err
 	})
 	switch {
-	case errors.Is(err, errHidden), errors.Is(err, errUnmet):
+	case errors.Is(err, errHidden), errors.Is(err, errUnmet), errors.Is(err, errIdle):
 		f.unseen, err = err.Error(), nil
 	case err != nil:
 		err = fmt.Errorf("not observed: %w", err)

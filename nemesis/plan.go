@@ -93,7 +93,8 @@ type Fault struct {
 	Responses bool              // of them the answers, else the requests
 	Nth       int64             // of them the nth, from 1; 0: all
 	By        time.Duration     // of late: how much
-	Rate      float64           // of clock: 1.05 is five per cent fast
+	Rate      float64           // of clock: 1.05 is five per cent fast; of slowdisk: how many times longer the disk takes
+	OnRead    bool              // of ioerror: the next read fails, not the next write
 }
 
 // String is the plan's canonical text: Parse(p.String()) is p.

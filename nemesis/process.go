@@ -15,7 +15,9 @@ var (
 	killKind      = outageOf(kind{ability: world.CanKill, crashes: true})
 	wipeKind      = outageOf(kind{ability: world.CanWipe, crashes: true, loses: true})
 	powerFailKind = outageOf(kind{ability: world.CanPowerFail, crashes: true, loses: true})
+	bitFlipKind   = outageOf(kind{ability: world.CanBitFlip, crashes: true, loses: true, weight: rareDisk})
 	stopKind      = outageOf(kind{ability: world.CanStop})
+	powerOffKind  = outageOf(kind{ability: world.CanPowerOff, weight: 2 * rareDisk})
 	pauseKind     = outageOf(kind{ability: world.CanPause, bites: longEnough})
 	freezeKind    = outageOf(kind{ability: world.CanFreeze, bites: longEnough})
 )
@@ -36,7 +38,7 @@ func outageOf(k kind) kind {
 	return k
 }
 
-// outage takes brokers' processes away: kill, wipe, power failure, controlled stop, pause, freeze.
+// outage takes brokers' processes away: kill, wipe, power failure, bit flip, controlled stop, power off, pause, freeze.
 type outage struct {
 	*life
 	done []history.BrokerID // those that were reached
@@ -102,8 +104,12 @@ func (o *outage) hit(b history.BrokerID) (detail string, err error) {
 		return o.Cluster.Wipe(b)
 	case world.CanPowerFail:
 		return o.Cluster.PowerFail(b)
+	case world.CanBitFlip:
+		return o.Cluster.FlipBit(b)
 	case world.CanStop:
 		return o.stop(b)
+	case world.CanPowerOff:
+		return o.powerOff(b)
 	default:
 		return "", o.Cluster.Kill(b)
 	}
@@ -132,6 +138,15 @@ func (o *outage) stop(b history.BrokerID) (detail string, err error) {
 		}
 	}
 	return fmt.Sprintf("%v; killed", err), nil
+}
+
+// powerOff shuts a broker down and then takes the power: what a clean end left is on the disk, so that nothing may be lost. One that had to
+// be killed keeps its power, as it may have unsynced data.
+func (o *outage) powerOff(b history.BrokerID) (detail string, err error) {
+	if detail, err = o.stop(b); err != nil || detail != "" {
+		return detail, err
+	}
+	return o.Cluster.PowerFail(b)
 }
 
 // state is that of the processes while the fault is in force.

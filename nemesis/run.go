@@ -62,6 +62,7 @@ type run struct {
 	unclean  Unclean
 	process  map[history.BrokerID]int // plan line that holds the broker down or paused
 	clocks   map[history.BrokerID]int // plan line that lets its clock drift
+	slow     map[history.BrokerID]int // plan line that lets its disk be slow
 	cuts     map[gap]int              // how many faults cut it
 	lossy    map[link]int             // plan line that loses packets on it
 	inForce  int                      // faults that are being done, not yet being undone
@@ -89,6 +90,7 @@ func newRun(r *Runner, until time.Duration) *run {
 		links:   gate{free: r.Env.NewSignal()},
 		process: make(map[history.BrokerID]int),
 		clocks:  make(map[history.BrokerID]int),
+		slow:    make(map[history.BrokerID]int),
 		cuts:    make(map[gap]int),
 		lossy:   make(map[link]int),
 		shrinks: make(map[history.Partition]int64),

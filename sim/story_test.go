@@ -14,6 +14,7 @@ import (
 	"tidemark/broker"
 	"tidemark/broker/disk"
 	"tidemark/broker/kafka"
+	"tidemark/broker/log"
 	"tidemark/history"
 	"tidemark/world"
 )
@@ -197,6 +198,26 @@ func (s *story) do(cmd string, args []string) error {
 			s.tell("wipe of %s: %s", args[0], detail)
 		}
 		return err
+	case "break": // break 2 write error
+		return s.BreakDisk(id(args[0]), world.DiskFault(strings.Join(args[1:], " ")))
+	case "mend":
+		return s.MendDisk(id(args[0]))
+	case "slow": // slow 2 50
+		times, err := strconv.ParseFloat(args[1], 64)
+		s.must(err)
+		return s.SlowDisk(id(args[0]), times)
+	case "flip":
+		detail, err := s.FlipBit(id(args[0]))
+		if err == nil {
+			s.tell("%s", detail)
+		}
+		return err
+	case "disk":
+		state, err := s.ProbeDisk(id(args[0]))
+		s.tell("disk of %s: %d failed (%s), %d slowed", args[0], state.Failed, state.Last, state.Slowed)
+		return err
+	case "append", "batch", "read": // append 2 FILE TEXT, batch 2 FILE VALUE, read 2 FILE: the broker dies of an error
+		s.poke(id(args[0]), func(f *fake) { f.out.Fatal = s.use(f, cmd, args[1:]) })
 	case "mkdir": // mkdir 2 NAME
 		s.poke(id(args[0]), func(f *fake) { s.must(f.fs.MkdirAll(args[1])) })
 	case "clock":
@@ -285,6 +306,26 @@ func (s *story) client(cmd string, args []string) error {
 		return fmt.Errorf("unknown command %q", cmd)
 	}
 	return nil
+}
+
+// use writes behind what a file holds or reads it whole.
+func (s *story) use(f *fake, cmd string, args []string) error {
+	file, err := f.fs.Open(args[0], true)
+	s.must(err)
+	size, err := file.Size()
+	s.must(err)
+	switch cmd {
+	case "append":
+		_, err = file.WriteAt([]byte(args[1]), size)
+	case "batch":
+		_, err = file.WriteAt(log.BuildBatch(0, 0, 0, []byte(args[1])), size)
+	default:
+		text := make([]byte, size)
+		if err = disk.ReadFull(file, text, 0); err == nil {
+			f.say("%s holds %q", args[0], text)
+		}
+	}
+	return err
 }
 
 // list tells what is on a broker's disk.
