@@ -84,6 +84,9 @@ type Config struct {
 	ProducerIDExpirationCheckInterval time.Duration  // producer.id.expiration.check.interval.ms
 	ProducerIDBlockSize               int64          // tidemark.producer.id.block.size; Kafka's is 1000 always
 	LogIndexIntervalBytes             int            // log.index.interval.bytes
+	LogRetention                      time.Duration  // log.retention.ms: how long a segment is kept after the last write to it; negative is for ever
+	LogRetentionBytes                 int64          // log.retention.bytes, of one partition; negative is any size
+	LogRetentionCheckInterval         time.Duration  // log.retention.check.interval.ms
 	MessageMaxBytes                   int            // message.max.bytes, of one batch
 	FetchMaxBytes                     int            // fetch.max.bytes
 	SocketRequestMaxBytes             int            // socket.request.max.bytes
@@ -105,6 +108,7 @@ func Default() Config {
 		BrokerHeartbeatInterval: 2 * time.Second, QuorumElectionTimeout: time.Second, QuorumFetchTimeout: 2 * time.Second, MetadataSnapshotBytes: 20 << 20,
 		ControllerSocketTimeout: 30 * time.Second, ControlledShutdown: true, AutoLeaderRebalance: true,
 		LeaderImbalanceCheckInterval: 300 * time.Second, LogSegmentBytes: 1 << 30, LogIndexIntervalBytes: 4096,
+		LogRetention: 7 * 24 * time.Hour, LogRetentionBytes: -1, LogRetentionCheckInterval: 5 * time.Minute,
 		ProducerIDExpiration: 24 * time.Hour, ProducerIDExpirationCheckInterval: 10 * time.Minute, ProducerIDBlockSize: 1000,
 		MessageMaxBytes: 1048588, FetchMaxBytes: 55 << 20, SocketRequestMaxBytes: 100 << 20,
 		Shell: defaultShell(),

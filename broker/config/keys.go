@@ -60,6 +60,9 @@ var keys = slices.SortedFunc(slices.Values(slices.Concat(shellKeys(), listenerKe
 	number("tidemark.producer.id.block.size", 1, 1000, func(c *Config) *int64 { return &c.ProducerIDBlockSize }),
 	number("log.segment.bytes", 14, math.MaxInt32, func(c *Config) *int { return &c.LogSegmentBytes }),
 	number("log.index.interval.bytes", 0, math.MaxInt32, func(c *Config) *int { return &c.LogIndexIntervalBytes }),
+	spanOrNone("log.retention.ms", func(c *Config) *time.Duration { return &c.LogRetention }),
+	number("log.retention.bytes", -1, math.MaxInt64, func(c *Config) *int64 { return &c.LogRetentionBytes }),
+	span("log.retention.check.interval.ms", time.Millisecond, 1, func(c *Config) *time.Duration { return &c.LogRetentionCheckInterval }),
 	number("message.max.bytes", 0, math.MaxInt32, func(c *Config) *int { return &c.MessageMaxBytes }),
 	number("fetch.max.bytes", 1024, math.MaxInt32, func(c *Config) *int { return &c.FetchMaxBytes }),
 	number("socket.request.max.bytes", 1, math.MaxInt32, func(c *Config) *int { return &c.SocketRequestMaxBytes }),
@@ -98,6 +101,19 @@ func span(name string, unit time.Duration, minimum int64, field func(*Config) *t
 			return nil
 		},
 	}
+}
+
+// spanOrNone is a duration key counted in milliseconds, of which -1 is for ever.
+func spanOrNone(name string, field func(*Config) *time.Duration) key {
+	k := span(name, time.Millisecond, -1, field)
+	some := k.get
+	k.get = func(c *Config) string {
+		if *field(c) < 0 {
+			return "-1"
+		}
+		return some(c)
+	}
+	return k
 }
 
 func truth(name string, field func(*Config) *bool) key {

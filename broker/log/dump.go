@@ -30,7 +30,10 @@ func Dump(fsys disk.FS, dir string) (Contents, error) {
 	if len(bases) == 0 {
 		return c, fmt.Errorf("dump %s: no segment, expected at least one", dir)
 	}
-	start := startOf(fsys, dir)
+	start, err := startOf(fsys, dir)
+	if err != nil {
+		return c, fmt.Errorf("dump %s: %w", dir, err)
+	}
 	for len(bases) > 1 && bases[1] <= start {
 		bases = bases[1:]
 	}

@@ -1,7 +1,9 @@
 package log
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"time"
 
@@ -124,20 +126,20 @@ const StartCheckpoint = "log-start-offset-checkpoint"
 // startCheckpointMax bounds it, in bytes.
 const startCheckpointMax = 64 << 20
 
-// startOf is where the replica in dir begins by the checkpoint beside it, 0 if there is none that can be read.
-func startOf(fsys disk.FS, dir string) kafka.Offset {
+// startOf is where the replica in dir begins by the checkpoint beside it; 0 if there is none, or none that makes sense, as for its broker.
+func startOf(fsys disk.FS, dir string) (kafka.Offset, error) {
 	data, err := disk.ReadFile(fsys, path.Join(path.Dir(dir), StartCheckpoint), startCheckpointMax)
-	if err != nil {
-		return 0
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
 	}
-	offsets, err := ParseOffsets(data)
 	if err != nil {
-		return 0
+		return 0, err
 	}
+	offsets, _ := ParseOffsets(data)
 	for tp, start := range offsets {
 		if tp.String() == path.Base(dir) {
-			return start
+			return start, nil
 		}
 	}
-	return 0
+	return 0, nil
 }
