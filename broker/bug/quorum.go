@@ -10,7 +10,7 @@ const (
 	ZombieController Name = "zombie-controller"
 	// ConcurrentExpiry fences brokers whose sessions end together as if each were the only one.
 	ConcurrentExpiry Name = "concurrent-expiry"
-	// SnapshotOffByOne gives a snapshot of the metadata the name of the next entry.
+	// SnapshotOffByOne gives a snapshot of the metadata the name of the entry before its last.
 	SnapshotOffByOne Name = "snapshot-off-by-one"
 )
 
@@ -37,7 +37,7 @@ var quorum = []Entry{
 	},
 	{
 		Name: SnapshotOffByOne, Row: 43, Source: "KAFKA-14238, KAFKA-14618, KAFKA-17713",
-		Mutation: "a snapshot of the metadata log is named after the entry behind the last that it holds, so whoever goes on from it skips that entry",
-		Shows:    []string{"invariant broken"}, Needs: []string{"kill"},
+		Mutation: "a snapshot of the metadata log is named after the entry before the last that it holds, so whoever goes on from it applies that one twice",
+		Shows:    []string{"invariant broken", "broker exited by itself"}, Needs: []string{"kill"},
 	},
 }

@@ -361,8 +361,8 @@ func (c *Controller) applyData(e *pb.Entry) error {
 // snapshot is one of what was applied.
 func (c *Controller) snapshot() (*snapshot, error) {
 	last := entryID{index: uint64(c.image.Index)}
-	if c.cfg.Bug.Bites(bug.SnapshotOffByOne, last.index < c.q.node.BasicStatus().GetCommit()) {
-		last.index++
+	if c.cfg.Bug.Bites(bug.SnapshotOffByOne, last.index > c.q.log.base.index+1) {
+		last.index--
 	}
 	var err error
 	if last.term, err = c.q.log.Term(last.index); err != nil {
