@@ -79,6 +79,9 @@ func rough(t testing.TB, opt Options, alter func(*fake)) uint64 {
 		c.must(c.Cut(1, 2, world.AnyPort))
 		c.must(c.Cut(3, 1, world.BrokerPort))
 		c.must(c.Lose(2, 1, 0.3))
+		held := c.met(world.MessageFault{Kind: world.CanHold, API: world.AnyAPI, Responses: true, Links: []world.Link{{From: 1, To: 3}, {From: 2, To: 3}}})
+		c.met(world.MessageFault{Kind: world.CanLate, API: world.AnyAPI, Nth: 3, Delay: time.Second, Links: []world.Link{{From: history.NoBroker, To: 1}}})
+		c.met(world.MessageFault{Kind: world.CanDrop, API: world.AnyAPI, Nth: 5, Links: []world.Link{{From: 1, To: 2}, {From: 2, To: 1}}})
 		c.must(c.Kill(3))
 		c.Sleep(2 * time.Second)
 		c.must(c.Start(3))
@@ -87,6 +90,7 @@ func rough(t testing.TB, opt Options, alter func(*fake)) uint64 {
 		c.must(c.SetClock(1, 1.01))
 		c.Sleep(2 * time.Second)
 		c.must(c.Heal(1, 2, world.AnyPort))
+		c.must(c.EndCatch(held))
 		c.must(c.Heal(3, 1, world.BrokerPort))
 		c.must(c.EndLoss(2, 1))
 		c.must(c.Start(2))
@@ -100,8 +104,20 @@ func rough(t testing.TB, opt Options, alter func(*fake)) uint64 {
 		c.must(c.Thaw(2))
 		c.must(c.Start(3))
 		c.Sleep(2 * time.Second)
+		for number := 2; number <= 3; number++ {
+			if met, err := c.Caught(number); err != nil || met.Messages != 1 || met.UnderWay != 0 {
+				t.Errorf("fault %d met %+v (%v), expected one message, arrived by now", number, met, err)
+			}
+		}
 	})
 	return c.Hash()
+}
+
+// met begins a fault on messages.
+func (c *cluster) met(f world.MessageFault) int {
+	number, err := c.Catch(f)
+	c.must(err)
+	return number
 }
 
 func TestSameSeedSameHash(t *testing.T) {

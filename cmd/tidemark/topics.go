@@ -32,6 +32,9 @@ in the run's directory holds and the next run can take over.
     at 30s                    partition leader(orders/0) | rest on port controller    for 5s
     at 40s                    loss controller | rest at 0.3       for 6s
     at 50s                    wipe follower(orders/0)             for 1s
+    at 51s                    hold fetch responses leader(orders/0) -> follower(orders/0)       for 4s
+    after 1 catches           elect follower(orders/0) on orders/0
+    at 52s                    late alter-partition requests rest -> controller once by 5s       for 20s
 
 When
     at T                      so long after the start of the load. Trace, report, --from and --until count from the start of the run,
@@ -39,6 +42,8 @@ When
                               says when the load began
     after N acks [on P]       so many writes were acknowledged, in all or on partition P (topic/index)
     after N elections [on P]  leaders changed so many times
+    after N shrinks [on P]    so many times a member left an ISR, in all or that of P; after N expands: joined one
+    after N catches           so many of the plan's faults on messages (hold, drop, late) have met one
     when isr(P) = N           the ISR of P has N members
     when leader(P) = N        broker N leads P; none stands for no leader
 A line strikes once. The plan ends a second before the load does, so that a fault has time to show; what has not struck by then is
@@ -69,8 +74,19 @@ What
                               requests, with their answers). on port broker: only replication
     loss X | Y at 0.3         of the packets between two sides that share is lost, drawn for each: 0.01 to 0.99. TCP sends again, later and
                               later. loss X -> Y at 0.3: only of those from X to Y. A link loses packets for one fault at a time
-Containers cannot do powerfail and clock: they share the machine's page cache and clock. A plan with these is refused there, a tour
-leaves the power failure out.
+    hold API requests X -> Y  such messages from X to Y stay under way, and with each what stands behind it on its connection, until the
+                              fault ends. The API has Kafka's name: fetch, produce, alter-partition, broker-heartbeat, list-offsets,
+                              init-producer-id and so on; raft is what controllers send each other, any is all of them. An answer is
+                              a response and goes the other way: hold fetch responses leader(P) -> follower(P). X and Y are sides as
+                              in a partition; clients are the workloads' own
+    drop API requests X -> Y  the connection breaks at such a message, which never arrives; both ends see a reset
+    late API requests X -> Y by 5s
+                              the sender sees its connection break, and sends again over another one if it wants; the message itself
+                              arrives 5s later. drop and late have responses too
+    ... once                  behind Y: the next such message alone, whenever it comes; nth N: the Nth. hold ... once for 6s holds it 6s
+                              long from then on; drop and late wait for it as long as for says
+Containers cannot do powerfail, clock, hold, drop and late: they share the machine's page cache and clock, and nothing in them reads
+the messages. A plan with these is refused there, a tour leaves the power failure out.
 
 For how long
     for 5s                    then it is undone: the broker starts or goes on, the clock is right, links pass all. Without it the fault stays
