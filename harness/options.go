@@ -44,10 +44,11 @@ var quick = map[string]string{
 	"broker.session.timeout.ms":                       "3000",
 	"broker.heartbeat.interval.ms":                    "500",
 	"controller.socket.timeout.ms":                    "2000",
-	"metadata.log.max.record.bytes.between.snapshots": "4096",
+	"metadata.log.max.record.bytes.between.snapshots": "1000",
 	"log.segment.bytes":                               "32768",
 	"auto.leader.rebalance.enable":                    "false",
 	"auto.create.topics.enable":                       "false", // a run creates its own
+	"tidemark.producer.id.block.size":                 "3",
 }
 
 // Quick lists what a run's configuration differs in from Kafka's where its options leave it open: key=value, sorted by key.
@@ -77,6 +78,7 @@ func Unusual(run history.Run) []string {
 	add(run.Client != "" && run.Client != history.ClientRaw, "--client %s", run.Client)
 	add(run.FollowerFetch, "--follower-fetch")
 	add(run.Rate != d.Rate, "--rate %v", run.Rate)
+	add(run.Idempotent, "--idempotence")
 	add(run.Settle != d.Settle, "--settle %v", run.Settle)
 	add(run.Beyond, "--beyond-budget")
 	add(run.Memory != 0, "--memory %s", Bytes(run.Memory))
