@@ -24,6 +24,8 @@ import (
 // repeated it, so a duplicate of it is a violation always. What is not promised without an idempotent producer (KIP-98) is that a retry
 // does not repeat a message whose first sending took effect after all. The raw client of the workloads sends each value once and never
 // again, so it tests the former; franz-go's sends it again until it is acknowledged or too old, so a duplicate of its values is allowed.
+// An idempotent producer does so too, the raw one and franz-go's, and a duplicate of its values is a violation. That takes what Durable takes:
+// brokers recognize a record by what they know of those before it, and where these may be lost so may that.
 //
 // Ordered needs nothing of retries. It is about a message sent after another was acknowledged, and a retry ends with the acknowledgement;
 // what the network still holds of an earlier try can only make one copy more. Kafka's own rule, that max.in.flight.requests.per.connection
@@ -32,15 +34,15 @@ import (
 func ContractOf(run history.Run) Contract {
 	c := Contract{
 		Acks: run.Acks, MinISR: run.MinISR, Factor: run.Factor, Unclean: run.Unclean, ELR: run.ELR,
-		Idempotent:   run.Config["enable.idempotence"] == "true",
+		Idempotent:   run.Idempotent,
 		WithinBudget: !run.Beyond,
 	}
 	retrying, _ := run.Franz()
-	c.Retries = retrying > 0
+	c.Retries = retrying > 0 || run.Idempotent
 	c.Ordered = c.WithinBudget
 	c.CommittedReads = c.WithinBudget && !c.Unclean
 	c.Durable = c.CommittedReads && c.Acks == -1 && c.MinISR <= c.Factor
-	c.ExactlyOnce = c.WithinBudget && c.Idempotent
+	c.ExactlyOnce = c.Durable && c.Idempotent
 	c.ReadBound = run.ReadBound
 	c.Because = c.because()
 	return c

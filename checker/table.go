@@ -32,7 +32,7 @@ func Contracts() []NamedContract {
 		column("min ISR 4 of 3", func(r *history.Run) { r.MinISR = 4 }),
 		column("retries", retries),
 		column("retries, acks=1", func(r *history.Run) { retries(r); r.Acks = 1 }),
-		column("retries, idempotent", func(r *history.Run) { retries(r); r.Config = map[string]string{"enable.idempotence": "true"} }),
+		column("retries, idempotent", func(r *history.Run) { retries(r); r.Idempotent = true }),
 		column("read bound", func(r *history.Run) { r.ReadBound = StaleAfter }),
 		column("read bound, beyond budget", func(r *history.Run) { r.ReadBound, r.Beyond = StaleAfter, true }),
 	}

@@ -52,6 +52,9 @@ func check(run history.Run) error {
 			return fmt.Errorf("%s: %v, expected %v to %v", o.name, o.value, o.lo, o.hi)
 		}
 	}
+	if run.Idempotent && run.Acks != -1 {
+		return fmt.Errorf("idempotence with acks %d, expected acks all: less acknowledges what is not known to stay", run.Acks)
+	}
 	if run.World != Simulated && run.World != Contained {
 		return fmt.Errorf("world %q, expected %s or %s", run.World, Simulated, Contained)
 	}

@@ -42,7 +42,7 @@ func (l *loop) execute() error {
 	}
 	work := &workloads.Append{
 		Env: l.env, Cluster: l.cluster, Record: l.record,
-		Topic: l.run.Topic, Parts: l.run.Parts, Factor: l.run.Factor, Acks: l.run.Acks,
+		Topic: l.run.Topic, Parts: l.run.Parts, Factor: l.run.Factor, Acks: l.run.Acks, Idempotent: l.run.Idempotent,
 		Writers: l.run.Writers, Readers: l.run.Readers, Rate: l.run.Rate, Timeout: requestBound,
 		Lossy: !durable(l.run), Nearby: l.run.FollowerFetch,
 	}

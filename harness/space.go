@@ -70,9 +70,13 @@ var knobs = []knob{
 	{"partitions", func(run *history.Run, d dice, _ func(string) bool) {
 		run.Parts = pick(d, []int{1, 2, 3, 4}, 4, 3, 2, 1)
 	}},
-	{"acks", func(run *history.Run, d dice, _ func(string) bool) {
+	{"acks", func(run *history.Run, d dice, kept func(string) bool) {
 		run.Acks = pick(d, []int16{-1, 1, 0}, 88, 8, 4)
+		if kept("idempotence") && run.Idempotent {
+			run.Acks = -1 // it takes no less
+		}
 	}},
+	{"idempotence", func(run *history.Run, d dice, _ func(string) bool) { run.Idempotent = d.chance(0.35) && run.Acks == -1 }},
 	{"unclean", func(run *history.Run, d dice, _ func(string) bool) { run.Unclean = d.chance(0.04) }},
 	{"classic", func(run *history.Run, d dice, _ func(string) bool) { run.ELR = !d.chance(0.15) }},
 	{"producers", func(run *history.Run, d dice, _ func(string) bool) { run.Writers = d.number(3, 8) }},

@@ -20,9 +20,12 @@ func (r *Run) Franz() (producers, consumers int) {
 
 // Retries reports whether the producer that a process belongs to may have sent a value more than once. A client goes on under process
 // numbers that are apart by the count of all clients (see Op): producers, consumers, the one that settles and the one that reads at the
-// end. A client of franz-go's has several operations under way, each under a number of its own.
+// end. A client of franz-go's, and an idempotent one, has several operations under way, each under a number of its own.
 func (r *Run) Retries(process int32) bool {
 	producers, _ := r.Franz()
+	if r.Idempotent {
+		producers = r.Writers
+	}
 	clients := r.Writers + r.Readers + 2
 	if producers <= 0 || process < 0 || clients <= 0 {
 		return false

@@ -34,6 +34,9 @@ type Run struct {
 	// 0 promises nothing.
 	ReadBound time.Duration `json:"readBound,omitempty"`
 	// FollowerFetch puts each broker in a rack of its own, and lets consumers read from the replica in theirs (KIP-392).
-	FollowerFetch bool    `json:"followerFetch,omitempty"`
-	CPUs          float64 `json:"cpus,omitempty"` // limit of each broker's container, in processors; 0 is none
+	FollowerFetch bool `json:"followerFetch,omitempty"`
+	// Idempotent makes producers idempotent (KIP-98, enable.idempotence): they send a value again until it is acknowledged or too old, and
+	// brokers recognize it.
+	Idempotent bool    `json:"idempotent,omitempty"`
+	CPUs       float64 `json:"cpus,omitempty"` // limit of each broker's container, in processors; 0 is none
 }

@@ -17,6 +17,9 @@ const (
 	batchCRCAt        = 17
 	batchAttributesAt = 21
 	batchLastDeltaAt  = 23
+	batchProducerIDAt = 43
+	batchEpochAt      = 51
+	batchSequenceAt   = 53
 	batchCountAt      = 57
 	batchHeaderBytes  = 61
 
@@ -55,6 +58,14 @@ func appendBatch(dst []byte, value string) []byte {
 	binary.BigEndian.PutUint32(b[batchLengthAt:], uint32(len(b)-batchLengthAt-4))
 	binary.BigEndian.PutUint32(b[batchCRCAt:], crc32.Checksum(b[batchAttributesAt:], castagnoli))
 	return dst
+}
+
+// sequenceBatch makes a batch that of an idempotent producer: its id and epoch, and the sequence number of the first record.
+func sequenceBatch(b []byte, producer int64, epoch int16, sequence int32) {
+	binary.BigEndian.PutUint64(b[batchProducerIDAt:], uint64(producer))
+	binary.BigEndian.PutUint16(b[batchEpochAt:], uint16(epoch))
+	binary.BigEndian.PutUint32(b[batchSequenceAt:], uint32(sequence))
+	binary.BigEndian.PutUint32(b[batchCRCAt:], crc32.Checksum(b[batchAttributesAt:], castagnoli))
 }
 
 // batchReader reads the records of a Fetch answer. Its buffers are reused; what it returns is not.

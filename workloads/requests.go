@@ -11,13 +11,14 @@ import (
 
 // Versions that the client speaks: the newest that name topics by name, not by id.
 const (
-	produceVersion     = 9
-	fetchVersion       = 12
-	metadataVersion    = 12
-	listOffsetsVersion = 7
-	createVersion      = 7
-	reassignVersion    = 0
-	electVersion       = 2
+	produceVersion        = 9
+	fetchVersion          = 12
+	metadataVersion       = 12
+	listOffsetsVersion    = 7
+	createVersion         = 7
+	reassignVersion       = 0
+	electVersion          = 2
+	initProducerIDVersion = 4
 )
 
 // Timestamps that ListOffsets understands as places.

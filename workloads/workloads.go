@@ -14,18 +14,19 @@ import (
 // Append is the workload `append`: producers with unique values and consumers that read by position, at a set rate. Its methods are
 // called one after the other, in their order here.
 type Append struct {
-	Env     world.Env
-	Cluster world.Cluster
-	Record  *history.Recorder
-	Topic   string
-	Parts   int
-	Factor  int
-	Configs map[string]string // topic configuration, such as min.insync.replicas
-	Acks    int16
-	Writers int           // producers
-	Readers int           // consumers
-	Rate    float64       // operations a second, all clients together; above 0
-	Timeout time.Duration // of one request
+	Env        world.Env
+	Cluster    world.Cluster
+	Record     *history.Recorder
+	Topic      string
+	Parts      int
+	Factor     int
+	Configs    map[string]string // topic configuration, such as min.insync.replicas
+	Acks       int16
+	Idempotent bool          // producers have producer ids and sequence numbers, and send again what was not acknowledged
+	Writers    int           // producers
+	Readers    int           // consumers
+	Rate       float64       // operations a second, all clients together; above 0
+	Timeout    time.Duration // of one request
 	// Lossy says that the contract allows loss: a consumer whose position is out of range seeks to the end it is told, and goes on.
 	Lossy bool
 	// Nearby lets consumers read from followers, each from the one in its rack (RackOf).
@@ -90,9 +91,13 @@ func (a *Append) Load(until time.Duration) {
 		process := a.process(client)
 		run(fmt.Sprintf("%s-%d", name, index), func() { life(index, process, until) })
 	}
+	produce := a.runProducer
+	if a.Idempotent {
+		produce = a.runIdempotent
+	}
 	for i := range a.Writers {
 		if i < a.Writers-a.ForeignWriters {
-			start("producer", i, i, a.runProducer)
+			start("producer", i, i, produce)
 		} else {
 			seat := a.seat("producer", i, i)
 			run(seat.Name, func() { a.Foreign.Produce(seat, until) })

@@ -48,6 +48,7 @@ func (o *options) register(c *cobra.Command) {
 	f.IntVar(&o.run.Readers, "consumers", o.run.Readers, "number of consumers")
 	f.StringVar(&o.run.Client, "client", history.ClientRaw, "whose clients make the load: raw (the workload's own, which never retry), franz (franz-go, which retries; --world docker alone)\nor both")
 	f.BoolVar(&o.run.FollowerFetch, "follower-fetch", false, "consumers read from the replica in their rack, which may be a follower (KIP-392)")
+	f.BoolVar(&o.run.Idempotent, "idempotence", false, "idempotent producers, which send again what was not acknowledged; takes --acks all")
 	f.Float64Var(&o.run.Rate, "rate", o.run.Rate, "target of operations a second, all clients together; clients that wait for an answer fall short of it")
 	f.StringToStringVar(&o.run.Config, "config", nil, "further broker configuration, such as log.segment.bytes=65536; run.json shows all that holds, with the\nshorter times that a run sets (tidemark help options)")
 	f.StringVar(&o.run.Bug, "bug", "", "switch on a known bug of the broker: "+bugNames())
