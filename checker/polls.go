@@ -3,6 +3,7 @@ package checker
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"tidemark/history"
 )
@@ -16,7 +17,8 @@ type sighting struct {
 }
 
 // checkPolls walks every answer along the log. What a poll returned must stand there at the end; inside one answer offsets rise, none is
-// below the position asked for, and no committed record between them is missing. Polls that did not succeed say nothing.
+// below the position asked for, and no committed record between them is missing. Polls that did not succeed say nothing, but where they failed
+// because what was answered does not fit its CRC.
 //
 // It looks at each poll once, and so has the others that ask something of every answer look at it too: consumers' positions, high watermarks, and
 // what comes to the high watermark, for checkStale. It fetches a few polls before it judges them: each lies somewhere else in memory, and so do its
@@ -28,8 +30,11 @@ func (c *partCheck) checkPolls() {
 	for polls := range slices.Chunk(c.polls, cap(few)) {
 		few = few[:0]
 		for _, i := range polls {
-			if op := &c.h.Ops[i]; op.Outcome == history.OK {
+			switch op := &c.h.Ops[i]; {
+			case op.Outcome == history.OK:
 				few = append(few, answer{op: i, position: op.Position, records: op.Records})
+			case strings.Contains(op.Error, history.CorruptBatch):
+				c.note(anomaly{class: Corrupted, part: c.part, offset: op.Position, send: -1, op: i, detail: op.Error})
 			}
 		}
 		for n := range few {

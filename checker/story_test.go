@@ -14,7 +14,7 @@ import (
 //	p1 send a: at 0                     acknowledged at offset 0; also "acknowledged", without an offset, "failed" and "unknown"
 //	p1 send a                           sent; "p1: at 0" tells the outcome later, so that operations overlap
 //	c1 poll 0: a@0 b@1 hw 2 start 0     an answer to a poll from offset 0; hw and start (the log start) where they were told
-//	c1 poll 0: failed                   also "out of range"
+//	c1 poll 0: failed                   also "out of range" and "corrupt"
 //	c1 seek 7                           the consumer moves its position
 //	c1 list end: at 2                   ListOffsets tells where the log ends; also "list start"
 //	t1 delete 5: start 5                DeleteRecords below an offset, and the log start that it told; also "failed" and "unknown"
@@ -192,8 +192,9 @@ func (s *story) outcome(op *history.Op, told string) error {
 
 // answer reads the records and offsets of an answer.
 func (s *story) answer(op *history.Op, told string) error {
-	if told == "failed" || told == "out of range" {
-		op.Error = strings.ReplaceAll(told, "out of range", "OFFSET_OUT_OF_RANGE")
+	if told == "failed" || told == "out of range" || told == "corrupt" {
+		op.Error = strings.NewReplacer("out of range", "OFFSET_OUT_OF_RANGE",
+			"corrupt", history.CorruptBatch+": batch at offset 0 with CRC 0badc0de, expected 5ca1ab1e").Replace(told)
 		s.complete(op, history.Fail)
 		return nil
 	}

@@ -72,6 +72,11 @@ func (c *logCheck) sayCorrupted(say func(string, ...any), a *anomaly, f *Finding
 		return
 	}
 	op := &c.h.Ops[a.op]
+	if a.send < 0 {
+		say("Consumer %d, which asked for offset %d of %v, was answered%s at %s with bytes that nobody sent: %s.",
+			op.Process, a.offset, f.Partition, from(op), clock(int64(op.Return)), a.detail)
+		return
+	}
 	say("Consumer %d read %s at offset %d of %v%s at %s, which nobody sent; value %s belongs there.",
 		op.Process, a.other, a.offset, f.Partition, from(op), clock(int64(op.Return)), a.value)
 }

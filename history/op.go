@@ -38,6 +38,9 @@ const (
 	Info
 )
 
+// CorruptBatch is in the Error of a Poll whose answer held a batch that does not fit its CRC.
+const CorruptBatch = "corrupt batch"
+
 // Op is one operation with its invocation and its completion. Invoke and Return are nanoseconds since the run's start, on one
 // monotonic clock.
 //

@@ -120,7 +120,7 @@ func (r *batchReader) readBatch(position history.Offset, base int64, b []byte) (
 	}
 	want, got := binary.BigEndian.Uint32(b[batchCRCAt:]), crc32.Checksum(b[batchAttributesAt:], castagnoli)
 	if want != got {
-		return 0, fmt.Errorf("batch at offset %d with CRC %08x, expected %08x", base, want, got)
+		return 0, fmt.Errorf("%s: batch at offset %d with CRC %08x, expected %08x", history.CorruptBatch, base, want, got)
 	}
 	attributes := binary.BigEndian.Uint16(b[batchAttributesAt:])
 	lastDelta, count := int32(binary.BigEndian.Uint32(b[batchLastDeltaAt:])), int32(binary.BigEndian.Uint32(b[batchCountAt:]))
