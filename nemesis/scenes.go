@@ -29,6 +29,7 @@ var scenes = []sketch{
 	{weight: 7, draw: (*drawer).roll},
 	{weight: 6, draw: (*drawer).flap},
 	{weight: 40, needs: []world.Ability{world.CanHold, world.CanDrop, world.CanLate}, draw: (*drawer).race},
+	{weight: 25, needs: []world.Ability{world.CanReassign}, draw: (*drawer).move},
 	{weight: 8, draw: (*drawer).comeback, needs: comebackKinds},
 }
 

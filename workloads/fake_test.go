@@ -207,6 +207,8 @@ func (f *fakeCluster) serve(c *fakeConn, frame []byte) []byte {
 		resp = f.serveCreate(r)
 	case *kmsg.AlterPartitionAssignmentsRequest:
 		resp = f.serveReassign(c, r)
+	case *kmsg.ListPartitionReassignmentsRequest: // none is under way
+		resp = r.ResponseKind()
 	case *kmsg.ElectLeadersRequest:
 		resp = f.serveElect(c, r)
 	}

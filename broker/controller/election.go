@@ -45,7 +45,11 @@ func asIs(p metadata.Partition) target {
 // The leader epoch grows when the leader changes and when a replica leaves the assignment. As in Kafka since 3.6, an ISR that
 // shrinks does not raise it: the leader learns of it by the partition epoch, and its own requests on the old one are refused.
 func change(p metadata.Partition, t target, c circumstances) (metadata.PartitionChange, bool) {
-	if reassigned(t.replicas, t.adding, t.removing, t.isr) {
+	done := reassigned(t.replicas, t.adding, t.removing, t.isr)
+	if c.bug.Bites(bug.ReassignedWithLaggards, !done && begun(t.replicas, t.adding, t.removing, t.isr)) {
+		done = true
+	}
+	if done {
 		t.isr, t.replicas = without(t.isr, t.removing...), without(t.replicas, t.removing...)
 		t.adding, t.removing = nil, nil
 	}

@@ -88,6 +88,12 @@ func reassigned(replicas, adding, removing, isr []kafka.BrokerID) bool {
 	return len(adding)+len(removing) > 0 && subset(without(replicas, removing...), isr)
 }
 
+// begun: a reassignment is under way, and one replica at least that is to stay is in the ISR.
+func begun(replicas, adding, removing, isr []kafka.BrokerID) bool {
+	stay := without(replicas, removing...)
+	return len(adding)+len(removing) > 0 && len(without(stay, isr...)) < len(stay)
+}
+
 // effectiveMinISR is min.insync.replicas, no more than there are replicas.
 func effectiveMinISR(minISR int, replicas []kafka.BrokerID) int { return min(minISR, len(replicas)) }
 
