@@ -2,6 +2,8 @@ package controller
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,7 +19,7 @@ import (
 
 // TestScenarios plays the stories in testdata/scenarios. The commands:
 //
-//	cluster voters=N [nodes=N] [classic] [unclean] [rebalance=D] [min-isr=N] [bug=NAME]
+//	cluster voters=N [nodes=N] [classic] [unclean] [rebalance=D] [min-isr=N] [bug=NAME] [snapshot-bytes=N]
 //	campaign N            member N stands for election; advance D moves the clock, [alive=(..)] brokers keep their sessions
 //	isolate N, heal       all messages from and to N are held; heal lets them go (drop: forgets them first)
 //	duplicate             every message held is delivered, and held on
@@ -25,14 +27,18 @@ import (
 //	kill N, powerfail N [keep=BYTES], start N [blank]
 //	producer-ids N, register, heartbeat, join, create, alter, elect-leaders, reassign, list-reassignments: requests to the active controller,
 //	or to=N; what is not answered at once is told by: answers
-//	state, quorum, steps  what members have, in words
+//	state, quorum, steps  what members have, in words; files N: those of a member's metadata log
+//	cut N BYTES           the files of a member that is down are cut short
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
 		s := &scenario{}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			s.t, s.d = t, d
 			out := s.run()
-			if bad := s.broken(); bad != "" {
+			switch bad := s.broken(); {
+			case bad != "" && s.cfg.Bug != nil: // it is what the story tells
+				out += "BROKEN: " + bad
+			case bad != "":
 				t.Fatalf("%s: after %s: %s", d.Pos, d.Cmd, bad)
 			}
 			if out == "" {
@@ -101,6 +107,16 @@ func (s *scenario) run() string {
 		return s.state(s.member(n).c.Image())
 	case "quorum":
 		return s.quorum()
+	case "files":
+		names, _ := s.member(n).fs.ReadDir(logDir)
+		return strings.Join(names, "\n")
+	case "cut":
+		files := s.member(n).fs.files
+		bytes, _ := strconv.Atoi(s.d.CmdArgs[1].Key)
+		for _, path := range slices.Sorted(maps.Keys(files)) {
+			files[path].data = files[path].data[:min(bytes, len(files[path].data))]
+		}
+		return ""
 	case "steps":
 		return s.steps()
 	case "answers":
@@ -121,6 +137,11 @@ func (s *scenario) newCluster() string {
 	s.d.MaybeScanArgs(s.t, "nodes", &nodes)
 	cfg := testConfig(voters)
 	s.d.MaybeScanArgs(s.t, "min-isr", &cfg.MinInsyncReplicas)
+	if s.d.HasArg("snapshot-bytes") {
+		bytes := 0
+		s.d.ScanArgs(s.t, "snapshot-bytes", &bytes)
+		cfg.MetadataSnapshotBytes = int64(bytes)
+	}
 	if s.d.HasArg("bug") {
 		var name string
 		s.d.ScanArgs(s.t, "bug", &name)
@@ -210,7 +231,11 @@ func (s *scenario) quorum() string {
 		case m.c.q.leading():
 			role = "leads"
 		}
-		fmt.Fprintf(&b, "%d %s in term %d, log to %d, applied to %d\n", m.id, role, m.c.Term(), m.c.q.log.last(), m.c.Image().Index)
+		first := ""
+		if base := m.c.q.log.base.index; base > 0 {
+			first = fmt.Sprintf("from %d ", base+1)
+		}
+		fmt.Fprintf(&b, "%d %s in term %d, log %sto %d, applied to %d\n", m.id, role, m.c.Term(), first, m.c.q.log.last(), m.c.Image().Index)
 	}
 	return b.String()
 }
