@@ -144,11 +144,11 @@ func (c *cluster) addresses() (out []string) {
 	return out
 }
 
-// client is a franz-go client of the whole cluster. Idempotence is off: the broker does not serve InitProducerId.
+// client is a franz-go client of the whole cluster. It is idempotent, as they are unless told otherwise.
 func (c *cluster) client(opts ...kgo.Opt) *kgo.Client {
 	c.t.Helper()
 	opts = append([]kgo.Opt{
-		kgo.SeedBrokers(c.addresses()...), kgo.DisableIdempotentWrite(), kgo.RequiredAcks(kgo.AllISRAcks()),
+		kgo.SeedBrokers(c.addresses()...), kgo.RequiredAcks(kgo.AllISRAcks()),
 		kgo.MetadataMinAge(50 * time.Millisecond), kgo.RetryBackoffFn(func(int) time.Duration { return 50 * time.Millisecond }),
 	}, opts...)
 	client, err := kgo.NewClient(opts...)

@@ -32,8 +32,10 @@ func TestKcat(t *testing.T) {
 			kcat(t, strings.Join(sent, "\n")+"\n", "-b", all, "-P", "-t", "orders", "-X", "acks=all")
 			compressed := numbered("compressed", 200)
 			kcat(t, strings.Join(compressed, "\n")+"\n", "-b", all, "-P", "-t", "orders", "-X", "acks=all", "-z", "lz4")
+			once := numbered("once", 200)
+			kcat(t, strings.Join(once, "\n")+"\n", "-b", all, "-P", "-t", "orders", "-X", "enable.idempotence=true")
 			got := strings.Fields(kcat(t, "", "-b", all, "-C", "-t", "orders", "-o", "beginning", "-e", "-q"))
-			want := slices.Concat([]string{"first"}, sent, compressed)
+			want := slices.Concat([]string{"first"}, sent, compressed, once)
 			slices.Sort(got)
 			slices.Sort(want)
 			if !slices.Equal(got, want) {

@@ -122,11 +122,14 @@ Keys with a flag of their own are refused there, and so are keys that each broke
 The contract follows from the options. What was acknowledged is never lost if --acks is all, elections are clean (no --unclean) and faults
 stay inside the budget (tidemark help plan). What a consumer read stays under the same conditions whatever --acks is. A phantom, a
 duplicate of a value that was sent once and a consumer that skips are violations under every contract.
-Producers are not idempotent. A raw one (--client raw) sends a value once and never again: a send whose answer is lost has an unknown
+Without --idempotence producers are not idempotent. A raw one (--client raw) sends a value once and never again: a send whose answer is lost has an unknown
 outcome, and its value may be in the log once or not at all; twice is a violation, as nobody sent it twice. franz-go's (--client franz, in
 containers) retry as their users' do, which promises a value at least once: a second copy is told and allowed, and hides nothing else.
 Their times are shortened as the brokers' are: 2 s for a connection or an answer, half a second between two metadata requests, and a
 record is given up after 30 s.
+With --idempotence every producer has a producer id and sequence numbers (KIP-98). The raw one then has up to five records of a partition under
+way and sends again what was not acknowledged, in order, until it is or 10 s have passed; what it gives up has an unknown outcome, and it goes on
+in a new epoch or with a new producer id (KIP-360). A value that stands twice is a violation wherever what was acknowledged is never lost.
 `
 
 // anomaliesTopic is the help on what the checker looks for.

@@ -99,8 +99,7 @@ func values(who string) []string {
 func useFranz(ctx context.Context, seeds []string, who string) error {
 	ctx, cancel := context.WithTimeout(ctx, clientBound)
 	defer cancel()
-	client, err := kgo.NewClient(kgo.SeedBrokers(seeds...), kgo.DefaultProduceTopic("orders"), kgo.ConsumeTopics("orders"),
-		kgo.DisableIdempotentWrite())
+	client, err := kgo.NewClient(kgo.SeedBrokers(seeds...), kgo.DefaultProduceTopic("orders"), kgo.ConsumeTopics("orders"))
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,9 @@
 // Package franz is the load's clients as users of franz-go write them: one kgo.Client each, which finds the brokers by their metadata,
-// batches, and sends again what was not acknowledged. Idempotence is off, as the broker does not serve InitProducerId, so what was sent
-// again may stand twice. They need real connections: no simulated world has them.
+// batches, and sends again what was not acknowledged. Unless the run asks for idempotence, which kgo has by itself, it is off, and what was
+// sent again may stand twice. They need real connections: no simulated world has them.
 //
 // What kgo does by itself is left as it is, retries without end (but see below), a linger of 10 ms, snappy, its backoff, one Produce request
-// under way to each broker, fetch sessions, and where to go on after a loss. Its times are shortened as the brokers' are, so that a minute
+// under way to each broker (five with idempotence), fetch sessions, and where to go on after a loss. Its times are shortened as the brokers' are, so that a minute
 // holds many failures: 2 s where it waits 10 s for a connection or an answer, half a second between two metadata requests instead of 5 s.
 // And a record is given up after 30 s, as Kafka's own producer does after 120 s (delivery.timeout.ms) and kgo never. With it go all
 // that wait behind it for the same partition, however young: that is kgo's way.

@@ -32,8 +32,12 @@ type producer struct {
 // Produce is the life of a producer.
 func (c *Clients) Produce(seat *workloads.Seat, until time.Duration) {
 	acks := map[int16]kgo.Acks{0: kgo.NoAck(), 1: kgo.LeaderAck(), -1: kgo.AllISRAcks()}[seat.Acks]
-	client, ok := c.open(seat, kgo.RequiredAcks(acks), kgo.DisableIdempotentWrite(), kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.ProduceRequestTimeout(seat.Timeout*3/4), kgo.RecordDeliveryTimeout(deliveryBound))
+	opts := []kgo.Opt{kgo.RequiredAcks(acks), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.ProduceRequestTimeout(seat.Timeout * 3 / 4), kgo.RecordDeliveryTimeout(deliveryBound)}
+	if !seat.Idempotent {
+		opts = append(opts, kgo.DisableIdempotentWrite())
+	}
+	client, ok := c.open(seat, opts...)
 	if !ok {
 		return
 	}

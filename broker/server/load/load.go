@@ -48,7 +48,7 @@ func (r *Result) Quantile(percent float64) float64 {
 // latencyMax bounds what a latency is recorded as.
 const latencyMax = time.Minute
 
-// Client is a franz-go client with acks=all. Idempotence is off: the broker does not serve InitProducerId.
+// Client is a franz-go client with acks=all. Idempotence is off: replication alone is measured.
 func Client(seeds []string, opts ...kgo.Opt) (*kgo.Client, error) {
 	return kgo.NewClient(append([]kgo.Opt{
 		kgo.SeedBrokers(seeds...), kgo.DisableIdempotentWrite(), kgo.RequiredAcks(kgo.AllISRAcks()),
