@@ -129,6 +129,10 @@ func (m *Manager) removeReplica(p *Partition) {
 	}
 	m.checkpointHW() // without it: a new topic of that name must not inherit what the checkpoints said
 	m.checkpointRecovery(flushJob{})
+	if p.flushing != 0 { // it may make files until it is done: see Flushed
+		m.removals = append(m.removals, p.dir)
+		return
+	}
 	m.removeDir(p.dir)
 }
 
@@ -147,7 +151,9 @@ func (m *Manager) removeDir(dir string) {
 		}
 	}
 	steps = append(steps, disk.Step{Op: disk.SyncDir, Path: dir}, disk.Step{Op: disk.RemoveFile, Path: dir}, disk.Step{Op: disk.SyncDir, Path: ""})
-	m.removals = append(m.removals, dir)
+	if !slices.Contains(m.removals, dir) {
+		m.removals = append(m.removals, dir)
+	}
 	m.hand(steps, flushJob{removed: dir})
 }
 

@@ -63,6 +63,9 @@ func (m *Manager) Flushed(now time.Duration, id disk.FlushID, err error) {
 		p.log.Flushed(job.end)
 		m.recoveryMoved = true
 	}
+	if p := job.logOf; p != nil && p.removed && !m.stopping {
+		m.removeDir(p.dir)
+	}
 	if p := job.gated; p != nil && p.gate == id {
 		p.gate = 0
 	}
