@@ -61,7 +61,7 @@ var truncation = []Entry{
 		Name: StaleFetchAnswer, Row: 9, Source: "KAFKA-18723",
 		Mutation: "a follower acts on an answer that it asked for in another leader epoch",
 		// A stale record is cut again at the next fetch. A stale word on where the logs part cuts what is committed.
-		Shows: []string{"order against real time", "producer goes back", "read of uncommitted data", "lost acknowledged write", "two values at one offset"},
+		Shows:   []string{"order against real time", "producer goes back", "read of uncommitted data", "lost acknowledged write", "two values at one offset"},
 		Visible: true, Needs: []string{"hold", "elect"},
 	},
 	{
