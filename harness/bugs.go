@@ -19,6 +19,8 @@ type Proof struct {
 	Budget  time.Duration // of one bug's search
 	Seeds   int           // at most so many runs of a bug
 	Workers int
+	// Shrinking is the budget for making the run that showed a bug smaller; 0 leaves it as it is.
+	Shrinking time.Duration
 }
 
 // BugStatus is what became of the search for one bug.
@@ -51,8 +53,22 @@ type BugRow struct {
 	Error     string        `json:"error,omitempty"`       // the first of them
 	Simulated float64       `json:"simulatedSeconds"`
 	Seconds   float64       `json:"seconds"` // to detection, or of the whole search
+	Shrunk    *ShrunkBug    `json:"shrunk,omitempty"`
 
 	result *Result // the run that showed it
+}
+
+// ShrunkBug is what shrinking left of the run that showed a bug.
+type ShrunkBug struct {
+	Lines   int      `json:"lines"`
+	Plan    string   `json:"plan"`
+	Options []string `json:"options"` // see ScenarioOptions
+	Seconds float64  `json:"seconds"`
+	Tries   int      `json:"runs"`
+	Done    bool     `json:"done"`            // nothing smaller fails alike
+	Error   string   `json:"error,omitempty"` // why it could not be shrunk
+
+	Run history.Run `json:"-"`
 }
 
 // Search looks for one bug. What clients can see must be found without the invariants. The error is ctx's end.
@@ -68,7 +84,24 @@ func (p Proof) Search(ctx context.Context, e bug.Entry) (BugRow, error) {
 	h.Each = func(n int, res *Result, err error) { row.take(n, res, err) }
 	tally := h.Go(ctx)
 	row.Runs, row.Seconds, row.Simulated = tally.Runs, tally.Seconds, tally.Virtual
+	if row.Status == BugFound && p.Shrinking > 0 {
+		row.Shrunk = p.shrink(ctx, row.result.Run, e.Visible)
+	}
 	return row, ctx.Err()
+}
+
+// shrink makes a run that showed a bug smaller.
+func (p Proof) shrink(ctx context.Context, run history.Run, blind bool) *ShrunkBug {
+	begun := time.Now()
+	state, _, err := Shrink{Run: run, Blind: blind, Budget: p.Shrinking, Workers: p.Workers}.Go(ctx)
+	out := &ShrunkBug{
+		Lines: Lines(state.Best), Plan: state.Best.Plan, Options: ScenarioOptions(state.Best), Seconds: time.Since(begun).Seconds(),
+		Tries: state.Tries, Done: state.Done, Run: state.Best,
+	}
+	if err != nil {
+		out.Error = err.Error()
+	}
+	return out
 }
 
 // take counts a run, and keeps the first by number that broke the contract.
@@ -105,6 +138,9 @@ type BugTally struct {
 	Found     int      `json:"found"`
 	Median    float64  `json:"medianSeconds"` // to detection, over the rows that were found
 	Worst     float64  `json:"worstSeconds"`
+	Shrunk    int      `json:"shrunk"` // rows whose run was shrunk until nothing smaller failed alike
+	Lines     int      `json:"medianLines"`
+	Longest   int      `json:"mostLines"`
 }
 
 // Tally sums rows up.
@@ -115,6 +151,19 @@ func (p Proof) Tally(rows []BugRow) BugTally {
 		if rows[i].Status == BugFound {
 			seconds = append(seconds, rows[i].Seconds)
 		}
+	}
+	var lines []int
+	for i := range rows {
+		if s := rows[i].Shrunk; s != nil && s.Error == "" {
+			lines = append(lines, s.Lines)
+			if s.Done {
+				t.Shrunk++
+			}
+		}
+	}
+	slices.Sort(lines)
+	if n := len(lines); n > 0 {
+		t.Lines, t.Longest = lines[n/2], lines[n-1]
 	}
 	slices.Sort(seconds)
 	if t.Found = len(seconds); t.Found > 0 {

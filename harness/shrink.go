@@ -48,9 +48,9 @@ const shrinkFormat = 1
 // Lines is how many lines a run's plan has.
 func Lines(run history.Run) int { return len(planOf(run).Lines) }
 
-// otherSeeds is with how many further seeds a smaller run is tried where its own does not show the failure: a small plan needs no luck with
-// its seed, but some.
-const otherSeeds = 3
+// otherSeeds is with how many further seeds a smaller run is tried where its own does not show the failure: a small plan needs some luck with
+// its seed, and a short run costs little.
+func otherSeeds(run history.Run) int { return int(min(12, max(2, 80*time.Second/run.Duration))) }
 
 // triedMax bounds what a shrinking remembers.
 const triedMax = 1 << 17
@@ -139,7 +139,11 @@ func (x *shrinking) step(ctx context.Context, p pass, res **Result) bool {
 	tries := make([]int, len(smaller))
 	more := func() bool { return !x.over(ctx) }
 	at := race(ctx, 0, len(smaller), x.Workers, more, func(ctx context.Context, n int) bool {
-		found[n], tries[n] = x.fails(ctx, smaller[n], p.seeds)
+		seeds := 0
+		if p.reseed {
+			seeds = otherSeeds(smaller[n])
+		}
+		found[n], tries[n] = x.fails(ctx, smaller[n], seeds)
 		return found[n] != nil
 	})
 	for n, run := range smaller {

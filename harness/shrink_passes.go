@@ -14,25 +14,25 @@ import (
 
 // pass is one way to make a run smaller.
 type pass struct {
-	name  string
-	seeds int // with how many further seeds a proposal is tried
+	name   string
+	reseed bool // try a proposal with other seeds too
 	// smaller proposes runs, the boldest first. A proposal need not make sense: what cannot be carried out is left out.
 	smaller func(run history.Run) []history.Run
 }
 
 // passes lists them in their order: what is removed early need not be looked at later.
 var passes = []pass{
-	{"lines", 0, fewerLines},
-	{"a line", otherSeeds, eachLineLess},
-	{"earlier", otherSeeds, earlier},
-	{"duration", 0, shorterRun},
-	{"partitions", otherSeeds, fewerPartitions},
-	{"brokers", otherSeeds, fewerBrokers},
-	{"clients", 0, fewerClients},
-	{"rate", 0, lowerRate},
-	{"options", 0, plainerOptions},
-	{"faults", otherSeeds, plainerFaults},
-	{"times", 0, shorterTimes},
+	{"lines", false, fewerLines},
+	{"a line", true, eachLineLess},
+	{"earlier", true, earlier},
+	{"duration", false, shorterRun},
+	{"partitions", true, fewerPartitions},
+	{"brokers", true, fewerBrokers},
+	{"clients", false, fewerClients},
+	{"rate", false, lowerRate},
+	{"options", false, plainerOptions},
+	{"faults", true, plainerFaults},
+	{"times", false, shorterTimes},
 }
 
 // planOf is a run's plan; one that cannot be read has no lines.

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,13 +18,16 @@ import (
 
 func bugsCommand() *cobra.Command {
 	var p harness.Proof
-	var master, jsonFile string
+	var w bugsWanted
+	var master string
+	var noShrink bool
 	c := &cobra.Command{
 		Use:   "bugs [NAME...]",
 		Short: "Show of each known bug that random search finds it",
 		Long: "Switches on each known bug of the broker (or the named ones) and searches with the configurations and plans of tidemark hunt, which\n" +
 			"do not depend on the bug, until a run breaks its contract. The first violation must be of a class that the bug shows as; what\n" +
-			"clients can see must be found by what clients and logs tell, with the invariants off.",
+			"clients can see must be found by what clients and logs tell, with the invariants off. The run that showed it is then shrunk.\n" +
+			"The table says in how many of the runs the bug changed a decision. It ends with 1 if a bug was not found, or as another class.",
 		RunE: func(c *cobra.Command, args []string) error {
 			entries, err := bugEntries(args)
 			if err != nil {
@@ -32,11 +36,15 @@ func bugsCommand() *cobra.Command {
 			if p.Master, err = parseSeed("seed", master); err != nil {
 				return err
 			}
-			if p.Budget <= 0 || p.Workers < 1 || p.Workers > 1024 || p.Seeds < 1 {
-				return usage(fmt.Errorf("--budget %v, --workers %d, --max-seeds %d, expected a positive duration, 1 to 1024, and 1 at least", p.Budget, p.Workers, p.Seeds))
+			if p.Budget <= 0 || p.Shrinking <= 0 || p.Workers < 1 || p.Workers > 1024 || p.Seeds < 1 {
+				return usage(fmt.Errorf("--budget %v, --shrink-budget %v, --workers %d, --max-seeds %d, expected positive durations, 1 to 1024, and 1 at least",
+					p.Budget, p.Shrinking, p.Workers, p.Seeds))
+			}
+			if noShrink {
+				p.Shrinking = 0
 			}
 			p.Base = harness.Defaults()
-			return bugs(c, p, entries, jsonFile)
+			return bugs(c, p, entries, w)
 		},
 	}
 	f := c.Flags()
@@ -44,9 +52,16 @@ func bugsCommand() *cobra.Command {
 	f.DurationVar(&p.Budget, "budget", 2*time.Minute, "of the search for one bug: start no run after so long")
 	f.IntVar(&p.Seeds, "max-seeds", 1_000_000, "at most so many runs of one bug")
 	f.IntVar(&p.Workers, "workers", runtime.NumCPU(), "runs at a time")
-	f.StringVar(&jsonFile, "json", "", "also write the table to this file, as JSON")
+	f.BoolVar(&noShrink, "no-shrink", false, "leave the runs that showed the bugs as they are")
+	f.DurationVar(&p.Shrinking, "shrink-budget", time.Minute, "of shrinking one run: try nothing new after so long")
+	f.StringVar(&w.json, "json", "", "also write the table to this file, as JSON")
+	f.StringVar(&w.markdown, "markdown", "", "also write the table to this file, as Markdown")
+	f.StringVar(&w.scenarios, "scenarios", "", "also write each shrunk run as a scenario NAME.txt into this directory; the words at the head of one that is there stay")
 	return c
 }
+
+// bugsWanted is the files that a table is written to, "" for none.
+type bugsWanted struct{ json, markdown, scenarios string }
 
 // bugEntries finds the named bugs, all if none is named.
 func bugEntries(names []string) ([]bug.Entry, error) {
@@ -65,10 +80,10 @@ func bugEntries(names []string) ([]bug.Entry, error) {
 	return entries, nil
 }
 
-func bugs(c *cobra.Command, p harness.Proof, entries []bug.Entry, jsonFile string) error {
+func bugs(c *cobra.Command, p harness.Proof, entries []bug.Entry, w bugsWanted) error {
 	out := c.OutOrStdout()
-	fmt.Fprintf(c.ErrOrStderr(), "tidemark %s, %s from master seed %d, %v for each on %s\n",
-		harness.Version, counted(len(entries), "known bug"), p.Master, p.Budget, counted(p.Workers, "worker"))
+	fmt.Fprintf(c.ErrOrStderr(), "tidemark %s, %s from master seed %d, %v for each on %s, generator %s\n",
+		harness.Version, counted(len(entries), "known bug"), p.Master, p.Budget, counted(p.Workers, "worker"), harness.GeneratorHash())
 	table := newBugTable(out, entries)
 	var rows []harness.BugRow
 	for _, e := range entries {
@@ -78,11 +93,21 @@ func bugs(c *cobra.Command, p harness.Proof, entries []bug.Entry, jsonFile strin
 		}
 		table.print(row)
 		rows = append(rows, row)
+		if row.Shrunk != nil && row.Shrunk.Error == "" && w.scenarios != "" {
+			if err := writeScenario(c.Context(), filepath.Join(w.scenarios, string(e.Name)+".txt"), row.Shrunk.Run); err != nil {
+				return trouble(err)
+			}
+		}
 	}
 	t := p.Tally(rows)
-	fmt.Fprintf(out, "%d of %d found; seconds to detection: median %.1f, worst %.1f; generator %s\n", t.Found, len(rows), t.Median, t.Worst, t.Generator)
-	if jsonFile != "" {
-		if err := writeJSON(jsonFile, t); err != nil {
+	fmt.Fprintln(out, t.Summary())
+	if w.json != "" {
+		if err := writeJSON(w.json, t); err != nil {
+			return trouble(err)
+		}
+	}
+	if w.markdown != "" {
+		if err := os.WriteFile(w.markdown, []byte(t.Markdown()), 0o644); err != nil {
 			return trouble(err)
 		}
 	}
@@ -112,26 +137,28 @@ func newBugTable(out io.Writer, entries []bug.Entry) *bugTable {
 	for _, e := range entries {
 		t.name, t.source = max(t.name, len(e.Name)), max(t.source, len(e.Source))
 	}
-	fmt.Fprintf(out, "%-*s  %3s  %-*s  %6s  %8s  %7s  %s\n", t.name, "bug", "row", t.source, "source", "runs", "differed", "seconds", "found as")
+	fmt.Fprintf(out, "%-*s  %3s  %-*s  %5s  %8s  %7s  %5s  %8s  %s\n",
+		t.name, "bug", "row", t.source, "source", "runs", "differed", "seconds", "lines", "+seconds", "found as")
 	return t
 }
 
 func (t *bugTable) print(r harness.BugRow) {
-	found := string(r.Class)
-	switch r.Status {
-	case harness.BugMissed:
-		found = "NOT FOUND"
-	case harness.BugOtherClass:
-		found += fmt.Sprintf(" (WRONG CLASS, expected %s)", strings.Join(r.Shows, " or "))
+	lines, shrinking := "", ""
+	if r.Shrunk != nil {
+		lines, shrinking = strconv.Itoa(r.Shrunk.Lines), fmt.Sprintf("%.1f", r.Shrunk.Seconds)
 	}
-	if !r.Visible {
-		found += " [with invariants]"
-	}
-	fmt.Fprintf(t.out, "%-*s  %3d  %-*s  %6d  %8d  %7.1f  %s\n", t.name, r.Bug, r.Row, t.source, r.Source, r.Runs, r.Differed, r.Seconds, found)
+	fmt.Fprintf(t.out, "%-*s  %3d  %-*s  %5d  %8d  %7.1f  %5s  %8s  %s\n",
+		t.name, r.Bug, r.Row, t.source, r.Source, r.Runs, r.Differed, r.Seconds, lines, shrinking, r.Outcome())
 	if r.Seed != 0 {
-		fmt.Fprintf(t.out, "  run %d, seed %d: %s\n", r.Number, r.Seed, r.Signature)
+		fmt.Fprintf(t.out, "    run %d, seed %d: %s\n", r.Number, r.Seed, r.Signature)
+	}
+	if r.Shrunk != nil {
+		fmt.Fprint(t.out, indented(r.Shrunk.Plan))
+		if r.Shrunk.Error != "" {
+			fmt.Fprintf(t.out, "    not shrunk: %s\n", r.Shrunk.Error)
+		}
 	}
 	if r.Errors > 0 {
-		fmt.Fprintf(t.out, "  %s could not be carried out: %s\n", counted(r.Errors, "run"), r.Error)
+		fmt.Fprintf(t.out, "    %s could not be carried out: %s\n", counted(r.Errors, "run"), r.Error)
 	}
 }

@@ -1,0 +1,59 @@
+package harness
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Outcome is as what a bug was found, in words.
+func (r *BugRow) Outcome() string {
+	text := string(r.Class)
+	switch r.Status {
+	case BugMissed:
+		text = "NOT FOUND, expected " + strings.Join(r.Shows, " or ")
+	case BugOtherClass:
+		text += " (WRONG CLASS, expected " + strings.Join(r.Shows, " or ") + ")"
+	}
+	if !r.Visible {
+		text += " [with invariants]"
+	}
+	return text
+}
+
+// Summary is the proof in a few lines.
+func (t BugTally) Summary() string {
+	text := fmt.Sprintf("%d of %d found; seconds to detection: median %.1f, worst %.1f (%d workers); generator %s, master seed %d",
+		t.Found, len(t.Rows), t.Median, t.Worst, t.Workers, t.Generator, t.Master)
+	if t.Longest > 0 || t.Shrunk > 0 {
+		text += fmt.Sprintf("\nshrunk: %d until nothing smaller failed alike; lines: median %d, most %d", t.Shrunk, t.Lines, t.Longest)
+	}
+	return text
+}
+
+// Markdown is the proof as a document.
+func (t BugTally) Markdown() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "# Known bugs, found by random search\n\nWritten by\n\n    bin/tidemark bugs --seed %d --budget %vs --workers %d --markdown docs/bugs.md\n\n",
+		t.Master, t.Budget, t.Workers)
+	out.WriteString("Each row switches one bug on and searches with the same configurations and plans, which do not depend on it; *differed* says in how\n" +
+		"many of the runs the bug changed a decision. Rows marked ° are judged with the invariants on, as no client can see the bug; all others\n" +
+		"by what clients and logs tell alone. *Lines* is what shrinking left of the plan.\n\n")
+	out.WriteString("| bug | source | found as | runs | differed | seconds | lines |\n|---|---|---|---:|---:|---:|---:|\n")
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		found, lines := string(r.Class), ""
+		if r.Status != BugFound {
+			found = strings.TrimSuffix(r.Outcome(), " [with invariants]")
+		}
+		if !r.Visible {
+			found += " °"
+		}
+		if r.Shrunk != nil {
+			lines = fmt.Sprint(r.Shrunk.Lines)
+		}
+		fmt.Fprintf(&out, "| `%s`: %s | %s (row %d) | %s | %d | %d | %.1f | %s |\n",
+			r.Bug, strings.ReplaceAll(r.Mutation, "|", `\|`), r.Source, r.Row, found, r.Runs, r.Differed, r.Seconds, lines)
+	}
+	fmt.Fprintf(&out, "\n%s.\n", strings.ReplaceAll(t.Summary(), "\n", ".\n\n"))
+	return out.String()
+}
