@@ -55,7 +55,7 @@ func (n *Node) serves(listener string, key int16) bool {
 	case int16(kmsg.AlterPartition), int16(kmsg.AllocateProducerIDs), int16(kmsg.BrokerRegistration), int16(kmsg.BrokerHeartbeat):
 		return controller
 	case int16(kmsg.ApiVersions), int16(kmsg.CreateTopics), int16(kmsg.DeleteTopics), int16(kmsg.ElectLeaders), int16(kmsg.AlterPartitionAssignments),
-		int16(kmsg.ListPartitionReassignments), int16(kmsg.DescribeConfigs):
+		int16(kmsg.ListPartitionReassignments), int16(kmsg.AddRaftVoter), int16(kmsg.RemoveRaftVoter), int16(kmsg.DescribeConfigs):
 		return clients || controller
 	default:
 		return clients
@@ -95,7 +95,7 @@ func (n *Node) dispatch(now time.Duration, listener string, conn ConnID, h wire.
 	case *kmsg.AlterPartitionRequest, *kmsg.AllocateProducerIDsRequest, *kmsg.BrokerRegistrationRequest, *kmsg.BrokerHeartbeatRequest:
 		n.ctl.Handle(now, req, controller.Token(n.wait(w)))
 	case *kmsg.CreateTopicsRequest, *kmsg.DeleteTopicsRequest, *kmsg.ElectLeadersRequest, *kmsg.AlterPartitionAssignmentsRequest,
-		*kmsg.ListPartitionReassignmentsRequest:
+		*kmsg.ListPartitionReassignmentsRequest, *kmsg.AddRaftVoterRequest, *kmsg.RemoveRaftVoterRequest:
 		n.toController(now, w, h, req, frame)
 	default:
 		if n.replicas == nil {
@@ -112,6 +112,8 @@ func (n *Node) toReplicas(now time.Duration, w waiter, req kmsg.Request) {
 		n.reply(w.conn, w.correlation, n.initProducerID(now, req))
 	case *kmsg.ProduceRequest:
 		n.replicas.Produce(now, req, replica.Token(n.wait(w)))
+	case *kmsg.DeleteRecordsRequest:
+		n.replicas.DeleteRecords(now, req, replica.Token(n.wait(w)))
 	case *kmsg.FetchRequest:
 		n.replicas.Fetch(now, req, replica.Token(n.wait(w)))
 	case *kmsg.ListOffsetsRequest:

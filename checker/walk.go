@@ -94,6 +94,12 @@ func (w *walk) step(s *history.Step) {
 			w.touch("truncation")
 			w.remove(s, "truncated", s.From)
 		}
+	case history.StepTrim:
+		if s.From <= o && o < s.To {
+			tell = true
+			w.touch("trim")
+			w.remove(s, "trimmed", s.From)
+		}
 	case history.StepRecovery:
 		tell = true
 		if s.To <= o && o < s.From {

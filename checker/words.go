@@ -171,6 +171,8 @@ func (c *logCheck) sayLoss(say func(string, ...any), a *anomaly, f *Finding, d d
 				following = fmt.Sprintf(" on following broker %d", r.Leader)
 			}
 			say("Broker %d truncated %d → %d at %s%s.", r.Broker, r.From, r.To, clock(r.Time), following)
+		case "trimmed":
+			say("Broker %d moved its log start %d → %d at %s.", r.Broker, r.From, r.To, clock(r.Time))
 		case "recovery":
 			say("Broker %d lost %d → %d at %s, on recovering its log.", r.Broker, r.From, r.To, clock(r.Time))
 		default:

@@ -44,6 +44,7 @@ const (
 	StepHW       StepKind = "hw"       // Broker's high watermark moved From → To
 	StepAppend   StepKind = "append"   // Broker appended [From, To) in Epoch
 	StepTruncate StepKind = "truncate" // Broker cut its log From (old LEO) → To (new LEO)
+	StepTrim     StepKind = "trim"     // Broker moved its log start From → To: retention, DeleteRecords, or its leader did
 	StepStart    StepKind = "start"    // Broker came up; To is the partition's LEO after recovery
 	StepDown     StepKind = "down"     // Broker went down (killed, powered off, stopped)
 	StepRecovery StepKind = "recovery" // Broker's recovery cut its log From → To (torn tail, lost segment)

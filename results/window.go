@@ -156,7 +156,7 @@ func eventsIn(s span, h *history.History, f checker.Finding) (views []eventView,
 
 func touchesOffset(s history.Step, o history.Offset) bool {
 	switch s.Kind {
-	case history.StepAppend, history.StepHW:
+	case history.StepAppend, history.StepHW, history.StepTrim:
 		return s.From <= o && o < s.To
 	case history.StepTruncate, history.StepRecovery:
 		return s.To <= o && o < s.From

@@ -205,6 +205,8 @@ func stepWord(s history.Step) string {
 		text = fmt.Sprintf("%s acknowledged %s in epoch %s", who, rangeWord(s.From, s.From), epochWord(s.Epoch))
 	case history.StepTruncate:
 		text = fmt.Sprintf("%s truncated its log %s → %s", who, offsetWord(s.From), offsetWord(s.To))
+	case history.StepTrim:
+		text = fmt.Sprintf("%s moved its log start %s → %s", who, offsetWord(s.From), offsetWord(s.To))
 	case history.StepStart:
 		text = fmt.Sprintf("%s came up", who)
 		if s.To >= 0 && s.Partition.Topic != "" {

@@ -16,6 +16,8 @@ const (
 	DivergingFetchCredited Name = "diverging-fetch-credited"
 	// StaleFetchAnswer takes an answer from an epoch that is over.
 	StaleFetchAnswer Name = "stale-fetch-answer"
+	// FullTruncationLeavesHW restarts a log beyond its high watermark.
+	FullTruncationLeavesHW Name = "full-truncation-leaves-hw"
 	// HWCheckpointZeroed loses the high watermarks of partitions that are not online.
 	HWCheckpointZeroed Name = "hw-checkpoint-zeroed"
 	// PrematureLatest tells the end of the log before it is known.
@@ -63,6 +65,11 @@ var truncation = []Entry{
 		// A stale record is cut again at the next fetch. A stale word on where the logs part cuts what is committed.
 		Shows:   []string{"order against real time", "producer goes back", "read of uncommitted data", "lost acknowledged write", "two values at one offset"},
 		Visible: true, Needs: []string{"hold", "elect"},
+	},
+	{
+		Name: FullTruncationLeavesHW, Row: 10, Source: "KAFKA-9491",
+		Mutation: "a follower that empties its log and begins at the leader's log start offset keeps its high watermark, which is below",
+		Shows:    []string{"not settled"}, Visible: true, Needs: []string{"pause", "hold", "elect"},
 	},
 	{
 		Name: HWCheckpointZeroed, Row: 12, Source: "KAFKA-769, KAFKA-1647",

@@ -106,7 +106,7 @@ func (m *Manager) createReplica(tp kafka.TopicPartition, id kafka.TopicID) *Part
 		if err := disk.Run(m.fs, disk.Step{Op: disk.WriteFile, Path: path, Data: formatTopicID(id)}); err != nil {
 			return err
 		}
-		return m.openReplica(tp, id, 0, 0, false)
+		return m.openReplica(tp, id, known{})
 	}
 	if err := create(); err != nil {
 		m.fatal(fmt.Errorf("creating replica %v: %w", tp, err))
@@ -128,6 +128,9 @@ func (m *Manager) removeReplica(p *Partition) {
 		return
 	}
 	m.checkpointHW() // without it: a new topic of that name must not inherit what the checkpoints said
+	if p.savedStart > 0 {
+		m.checkpointStarts()
+	}
 	m.checkpointRecovery(flushJob{})
 	if p.flushing != 0 { // it may make files until it is done: see Flushed
 		m.removals = append(m.removals, p.dir)

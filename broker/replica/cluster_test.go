@@ -256,6 +256,12 @@ func describe(r kmsg.Response) string {
 				}
 			}
 		}
+	case *kmsg.DeleteRecordsResponse:
+		for _, t := range r.Topics {
+			for _, p := range t.Partitions {
+				parts = append(parts, fmt.Sprintf("%s, low watermark %d", kafka.Code(p.ErrorCode), p.LowWatermark))
+			}
+		}
 	case *kmsg.FetchResponse:
 		for _, t := range r.Topics {
 			for _, p := range t.Partitions {

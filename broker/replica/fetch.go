@@ -38,6 +38,7 @@ type fetchTarget struct {
 	epoch       kafka.Epoch
 	offset      kafka.Offset
 	lastFetched kafka.Epoch
+	start       kafka.Offset // the follower's log start offset
 	maxBytes    int
 }
 
@@ -89,7 +90,7 @@ func (m *Manager) resolveFetch(req *kmsg.FetchRequest) fetchOp {
 			r := &t.Partitions[k]
 			target := fetchTarget{
 				code: code, index: r.Partition, epoch: kafka.Epoch(r.CurrentLeaderEpoch), offset: kafka.Offset(r.FetchOffset),
-				lastFetched: kafka.Epoch(r.LastFetchedEpoch), maxBytes: int(r.PartitionMaxBytes),
+				lastFetched: kafka.Epoch(r.LastFetchedEpoch), start: kafka.Offset(r.LogStartOffset), maxBytes: int(r.PartitionMaxBytes),
 			}
 			if code == kafka.None {
 				target.p, target.code = m.lookUp(kafka.TopicPartition{Topic: name, Index: r.Partition})
@@ -106,6 +107,7 @@ func (m *Manager) resolveFetch(req *kmsg.FetchRequest) fetchOp {
 // admission is what a leader makes of one partition of a fetch before it reads.
 type admission struct {
 	code      kafka.Code
+	blind     bool // the leader cannot even tell where its log begins and is committed
 	diverging bool
 	epoch     kafka.Epoch // where the leader's log ends the follower's last fetched epoch
 	end       kafka.Offset
@@ -122,6 +124,9 @@ func (m *Manager) admit(op *fetchOp, t *fetchTarget) admission {
 		if code == kafka.None {
 			code = admitConsumerFetch(p.role == leading, p.epoch != kafka.NoEpoch, op.version >= firstFollowerVersion)
 		}
+		if code == kafka.None && p.role == leading && !hwReadable(p.hw, p.log.Start()) {
+			return admission{code: kafka.OffsetOutOfRange, blind: true}
+		}
 		if code == kafka.None && (t.offset < p.log.Start() || t.offset > p.log.End()) {
 			code = kafka.OffsetOutOfRange
 		}
@@ -136,6 +141,8 @@ func (m *Manager) admit(op *fetchOp, t *fetchTarget) admission {
 	switch {
 	case code != kafka.None:
 		return admission{code: code}
+	case !hwReadable(p.hw, p.log.Start()):
+		return admission{code: kafka.OffsetOutOfRange, blind: true}
 	case t.offset < p.log.Start():
 		return admission{code: kafka.OffsetOutOfRange}
 	}
@@ -163,7 +170,10 @@ func (m *Manager) creditAll(now time.Duration, op *fetchOp) {
 	for i := range op.targets {
 		t := &op.targets[i]
 		if a := m.admit(op, t); a.code == kafka.None && (!a.diverging || m.cfg.Bug.Bites(bug.DivergingFetchCredited, true)) {
-			m.credit(now, t.p, t.p.remote(op.follower), t.offset, op.epoch)
+			r := t.p.remote(op.follower)
+			r.start = t.start
+			m.credit(now, t.p, r, t.offset, op.epoch)
+			m.completeDeletes(t.p)
 		}
 	}
 }
@@ -246,7 +256,7 @@ func (m *Manager) readPartition(op *fetchOp, t *fetchTarget, out *kmsg.FetchResp
 	out.Default()
 	out.Partition, out.HighWatermark, out.RecordBatches = t.index, -1, noRecords
 	a := m.admit(op, t)
-	if t.p != nil && (a.code == kafka.None || a.code == kafka.OffsetOutOfRange) {
+	if t.p != nil && (a.code == kafka.None || a.code == kafka.OffsetOutOfRange && !a.blind) {
 		out.HighWatermark, out.LastStableOffset, out.LogStartOffset = int64(t.p.hw), int64(t.p.hw), int64(t.p.log.Start())
 	}
 	if a.code != kafka.None {

@@ -50,6 +50,7 @@ func (m *Manager) leaveRole(p *Partition) {
 	p.epochStart, p.isr, p.replicas, p.remotes, p.partitionEpoch = 0, nil, nil, nil, 0
 	m.withdraw(p)
 	m.failProduces(p)
+	m.failDeletes(p)
 	p.version++
 }
 
@@ -151,9 +152,16 @@ func (m *Manager) truncated(p *Partition, oldEnd kafka.Offset, why string) {
 	if end != oldEnd { // else only an epoch in which nothing was written was forgotten
 		m.step(Step{Kind: StepTruncate, Partition: p.tp, Epoch: p.epoch, Peer: p.leader, From: oldEnd, To: end, Detail: why})
 	}
-	m.setHW(p, recoveredHW(p.hw, p.log.Start(), end), "truncation")
+	hw := recoveredHW(p.hw, p.log.Start(), end)
+	if m.cfg.Bug.Bites(bug.FullTruncationLeavesHW, p.hw < p.log.Start()) {
+		hw = p.hw
+	}
+	m.setHW(p, hw, "truncation")
 	if p.hw < oldHW {
 		m.checkpointHW() // other records will stand between the two: the old one must not be believed after a crash
+	}
+	if p.savedStart > p.log.Start() { // it went back with a batch, or the leader's log begins earlier
+		p.gate = m.hand(m.startSteps(), flushJob{gated: p})
 	}
 	if p.log.SnapshotsCut() {
 		p.gate = m.checkpointRecovery(flushJob{gated: p}, disk.Step{Op: disk.SyncDir, Path: p.dir})
@@ -167,9 +175,13 @@ func (m *Manager) truncated(p *Partition, oldEnd kafka.Offset, why string) {
 // appendFetched takes the leader's records and high watermark, in that order.
 func (m *Manager) appendFetched(now time.Duration, a asked, r *kmsg.FetchResponseTopicPartition) {
 	p := a.p
+	began := p.log.Start()
 	if len(r.RecordBatches) > 0 {
 		if err := checkFetched(r.RecordBatches, a); err != nil {
 			p.retryAt = now + m.cfg.ReplicaFetchBackoff
+			return
+		}
+		if !m.beginWithin(p, r.RecordBatches) {
 			return
 		}
 		end, err := p.log.AppendFetched(r.RecordBatches)
@@ -188,10 +200,31 @@ func (m *Manager) appendFetched(now time.Duration, a asked, r *kmsg.FetchRespons
 		}
 	}
 	m.setHW(p, followerHW(p.hw, kafka.Offset(r.HighWatermark), p.log.End()), "")
+	if start := max(kafka.Offset(r.LogStartOffset), began); start > p.log.Start() && start <= p.hw {
+		m.moveStart(p, start, fmt.Sprintf("leader %d starts there", p.leader))
+	}
 	if m.cfg.Bug.Bites(bug.PurgatorySurvivesDemotion, len(p.produces) > 0) {
 		m.completeProduces(p)
 	}
 	m.wakeFetches(p)
+}
+
+// beginWithin makes room in an empty log for the batch in which its start lies, as the leader's does: a batch cannot be had in part (Kafka
+// catches UnexpectedAppendOffsetException for it, in Partition.appendRecordsToFollowerOrFutureReplica). False: the log's files do not
+// allow it now.
+func (m *Manager) beginWithin(p *Partition, batches []byte) bool {
+	b, err := log.ParseBatch(batches)
+	if err != nil || p.log.Start() != p.log.End() || b.Base >= p.log.End() || b.Last < p.log.End() {
+		return true
+	}
+	if m.waitForFlush(p) {
+		return false
+	}
+	if err := p.log.TruncateFully(b.Base); err != nil {
+		m.fatal(fmt.Errorf("restarting %v at offset %d: %w", p.tp, b.Base, err))
+		return false
+	}
+	return true
 }
 
 // appendFailed tells a batch that is at fault from a disk that is.

@@ -27,6 +27,7 @@ type leaderState struct {
 type remote struct {
 	id            kafka.BrokerID
 	leo           kafka.Offset // -1 before its first fetch in this epoch
+	start         kafka.Offset // its log start offset, likewise
 	brokerEpoch   kafka.BrokerEpoch
 	lastCaughtUp  time.Duration // when it was last known to have had everything that the leader had
 	lastFetch     time.Duration
@@ -72,7 +73,7 @@ func (p *Partition) setReplicas(now time.Duration, self kafka.BrokerID, replicas
 			p.remotes = append(p.remotes, old[i])
 			continue
 		}
-		r := remote{id: id, leo: -1, brokerEpoch: kafka.NoBrokerEpoch, lastCaughtUp: longAgo, lastFetch: longAgo, leaderEndThen: -1, hwSent: -1}
+		r := remote{id: id, leo: -1, start: -1, brokerEpoch: kafka.NoBrokerEpoch, lastCaughtUp: longAgo, lastFetch: longAgo, leaderEndThen: -1, hwSent: -1}
 		if slices.Contains(p.isr, id) {
 			r.lastCaughtUp, r.lastFetch = now, now
 		}

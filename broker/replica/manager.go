@@ -52,6 +52,7 @@ const (
 	StepHW       StepKind = "hw"
 	StepAppend   StepKind = "append"
 	StepTruncate StepKind = "truncate"
+	StepTrim     StepKind = "trim"
 	StepStart    StepKind = "start"
 	StepRecovery StepKind = "recovery"
 )
@@ -97,6 +98,7 @@ type Manager struct {
 	nextISRCheck           time.Duration
 	nextHWCheckpoint       time.Duration
 	nextRecoveryCheckpoint time.Duration
+	nextRetention          time.Duration
 	nextProducerExpiry     time.Duration
 	hwMoved                bool // since the last checkpoint
 	recoveryMoved          bool
@@ -126,6 +128,10 @@ func (m *Manager) Tick(now time.Duration) {
 		m.nextISRCheck = now + isrCheckInterval(m.cfg.ReplicaLagTimeMax)
 		m.checkISRs(now)
 	}
+	if now >= m.nextRetention {
+		m.nextRetention = now + m.cfg.LogRetentionCheckInterval
+		m.retain(now)
+	}
 	if now >= m.nextHWCheckpoint {
 		m.nextHWCheckpoint = now + m.cfg.HWCheckpointInterval
 		if m.hwMoved {
@@ -151,7 +157,7 @@ func (m *Manager) Deadline() time.Duration {
 	if m.stopping {
 		return forever
 	}
-	at := min(m.nextISRCheck, m.nextHWCheckpoint, m.nextRecoveryCheckpoint, m.nextProducerExpiry, m.purgatory.deadline(), m.alter.deadline())
+	at := min(m.nextISRCheck, m.nextHWCheckpoint, m.nextRecoveryCheckpoint, m.nextRetention, m.nextProducerExpiry, m.purgatory.deadline(), m.alter.deadline())
 	for _, f := range m.fetchers {
 		at = min(at, f.deadline())
 	}

@@ -32,6 +32,7 @@ func Open(cfg config.Config, fsys disk.FS, now time.Duration) (*Manager, error) 
 		nextISRCheck:           now + isrCheckInterval(cfg.ReplicaLagTimeMax),
 		nextHWCheckpoint:       now + cfg.HWCheckpointInterval,
 		nextRecoveryCheckpoint: now + cfg.RecoveryCheckpointInterval,
+		nextRetention:          now + cfg.LogRetentionCheckInterval,
 		nextProducerExpiry:     now + cfg.ProducerIDExpirationCheckInterval,
 	}
 	clean, err := m.takeMarker()
@@ -40,6 +41,7 @@ func Open(cfg config.Config, fsys disk.FS, now time.Duration) (*Manager, error) 
 	}
 	hws, badHWs := m.readCheckpoint(hwCheckpoint)
 	points, badPoints := m.readCheckpoint(recoveryCheckpoint)
+	starts, badStarts := m.readCheckpoint(log.StartCheckpoint)
 	if badPoints != nil { // the disk did not keep what a clean end wrote last: nothing vouches for the logs
 		clean, m.cleanEpoch = false, kafka.NoBrokerEpoch
 	}
@@ -58,11 +60,11 @@ func Open(cfg config.Config, fsys disk.FS, now time.Duration) (*Manager, error) 
 			m.strays = append(m.strays, dir)
 			continue
 		}
-		if err := m.openReplica(tp, id, hws[tp], points[tp], clean, badHWs, badPoints); err != nil {
+		if err := m.openReplica(tp, id, known{hws[tp], starts[tp], points[tp], clean}, badHWs, badPoints, badStarts); err != nil {
 			return nil, err
 		}
 	}
-	if err := m.saveCheckpoints(hws, points); err != nil {
+	if err := m.saveCheckpoints(hws, starts, points); err != nil {
 		return nil, err
 	}
 	return m, nil
@@ -70,10 +72,13 @@ func Open(cfg config.Config, fsys disk.FS, now time.Duration) (*Manager, error) 
 
 // saveCheckpoints replaces checkpoints that say something else than what was found: an entry beyond its log's end would be
 // believed after the next crash, when other records stand there.
-func (m *Manager) saveCheckpoints(hws, points map[kafka.TopicPartition]kafka.Offset) error {
+func (m *Manager) saveCheckpoints(hws, starts, points map[kafka.TopicPartition]kafka.Offset) error {
 	var steps []disk.Step
 	if now := m.hws(); !maps.Equal(hws, now) {
 		steps = append(steps, disk.ReplaceFile("", hwCheckpoint, log.FormatOffsets(now))...)
+	}
+	if now := m.starts(); !maps.Equal(starts, now) {
+		steps = append(steps, m.startSteps()...)
 	}
 	if now := m.recoveryPoints(); !maps.Equal(points, now) {
 		steps = append(steps, disk.ReplaceFile("", recoveryCheckpoint, log.FormatOffsets(now))...)
@@ -111,7 +116,7 @@ func (m *Manager) takeMarker() (clean bool, err error) {
 }
 
 // readCheckpoint reads an offset checkpoint. One that cannot be read or understood counts as empty, and bad says why: Kafka takes
-// the log directory offline, but a broker must come back after a power failure, whatever became of a file. Either file only
+// the log directory offline, but a broker must come back after a power failure, whatever became of a file. Each file only
 // saves work. Without a recovery point the whole log is read and verified, as if nothing were known to be on the disk. Without a
 // high watermark a replica starts at its log start: as a follower it hears the leader's, and truncates by epochs, not by it; as a
 // leader it works it out from what the ISR has, which holds everything below the lost one, and until it reaches the start of its
@@ -130,16 +135,22 @@ func (m *Manager) readCheckpoint(name string) (offsets map[kafka.TopicPartition]
 	return offsets, nil
 }
 
+// known is what is known of a replica before its log is opened, by the checkpoints and the clean-shutdown marker.
+type known struct {
+	hw, start, recoveryPoint kafka.Offset
+	clean                    bool
+}
+
 // openReplica opens a replica's log; until the metadata tells its role it is offline. notes are what else there is to say of it.
-func (m *Manager) openReplica(tp kafka.TopicPartition, id kafka.TopicID, hw, recoveryPoint kafka.Offset, clean bool, notes ...error) error {
+func (m *Manager) openReplica(tp kafka.TopicPartition, id kafka.TopicID, k known, notes ...error) error {
 	p := &Partition{tp: tp, topicID: id, dir: tp.String(), epoch: kafka.NoEpoch, leader: kafka.NoBroker, version: 1}
 	cfg := log.Config{SegmentBytes: m.cfg.LogSegmentBytes, IndexIntervalBytes: m.cfg.LogIndexIntervalBytes, MaxBatchBytes: m.cfg.MessageMaxBytes, Bug: m.cfg.Bug}
-	l, rec, err := log.Open(m.fs, p.dir, cfg, recoveryPoint, clean)
+	l, rec, err := log.OpenFrom(m.fs, p.dir, cfg, k.start, k.recoveryPoint, k.clean)
 	if err != nil {
 		return fmt.Errorf("opening the log of %v: %w", tp, err)
 	}
 	p.log = l
-	p.hw = recoveredHW(hw, l.Start(), l.End())
+	p.hw = recoveredHW(k.hw, l.Start(), l.End())
 	m.insert(p)
 	m.step(Step{Kind: StepStart, Partition: tp, Epoch: l.LatestEpoch(), Peer: kafka.NoBroker, From: p.hw, To: l.End(), Detail: startDetail(rec, notes)})
 	if rec.TruncatedBytes > 0 || rec.From != rec.To {

@@ -38,11 +38,13 @@ type Partition struct {
 
 	produces []*produceWait  // acks=all appends that wait for the high watermark, by required offset
 	fetches  []*delayedFetch // that wait for data here
+	deletes  []*deleteWait   // DeleteRecords that wait for the followers' log starts
 }
 
 // flushState is what a replica knows of its own flushes.
 type flushState struct {
 	flushing      disk.FlushID // of the log's flush under way, 0 if there is none
+	savedStart    kafka.Offset // the largest log start offset that the checkpoint file may hold for this replica
 	savedRecovery kafka.Offset // the largest recovery point that the checkpoint file may hold for this replica
 	gate          disk.FlushID // nothing may be appended until this flush is done: see truncated
 }

@@ -21,6 +21,7 @@ type delayed struct {
 	at       int    // in the heap
 	produce  *delayedProduce
 	fetch    *delayedFetch
+	remove   *delayedDelete
 }
 
 // delayedProduce is an acks=all produce: all partitions are answered together, once each is settled.
@@ -132,9 +133,12 @@ func (p *Partition) await(w *produceWait) {
 func (m *Manager) expire(now time.Duration) {
 	for m.purgatory.deadline() <= now {
 		d := m.purgatory.heap[0]
-		if d.fetch != nil {
+		switch {
+		case d.fetch != nil:
 			m.finishFetch(d.fetch)
-		} else {
+		case d.remove != nil:
+			m.expireDelete(d.remove)
+		default:
 			m.expireProduce(d.produce)
 		}
 	}

@@ -191,6 +191,19 @@ func recoveredHW(checkpoint, start, end kafka.Offset) kafka.Offset {
 	return min(max(checkpoint, start), end)
 }
 
+// deletionPoint is where a log is to begin after a DeleteRecords: at the offset that was asked for, or for -1 at the high watermark, never
+// beyond that (Partition.deleteRecordsOnLeader, KIP-107).
+func deletionPoint(asked, hw kafka.Offset) (to kafka.Offset, ok bool) {
+	if asked == -1 {
+		return hw, true
+	}
+	return asked, asked >= 0 && asked <= hw
+}
+
+// hwReadable reports whether a leader can serve fetches: each looks up where in the log the high watermark stands, which cannot be found
+// below the log start (UnifiedLog.fetchHighWatermarkMetadata). It always can, unless something is wrong (KAFKA-9491, KAFKA-5634).
+func hwReadable(hw, start kafka.Offset) bool { return hw >= start }
+
 // consumerBound is the offset below which a fetch may read: a consumer sees only what is committed, a follower everything.
 func consumerBound(follower bool, hw, leo kafka.Offset) kafka.Offset {
 	if follower {

@@ -22,10 +22,13 @@ import (
 
 // TestScenarios runs the stories in testdata. Brokers are 1, 2, 3; the topic is t. Commands:
 //
-//	cluster [brokers=3] [partitions=1] [min=2] [classic] [lag=10s] [lag-messages=n] [fetch-bytes=n] [racks] [bug=name]
+//	cluster [brokers=3] [partitions=1] [min=2] [classic] [lag=10s] [lag-messages=n] [fetch-bytes=n] [racks] [segment=bytes] [keep=bytes]
+//	        [age=span] [check=5m] [bug=name]   keep, age and check are retention's;
 //	                            starts afresh; 1 leads; with racks broker n is in rack rn, and consumers are sent to their own
 //	produce B VALUE... [acks=all|1|0] [timeout=30s] [partition=n]                                one batch by a client
+//	  [producer=ID sequence=N [of=EPOCH]]                                                        by an idempotent one
 //	consume B OFFSET [wait=0s] [epoch=n] [version=10] [rack=r2]     a client's fetch; from version 11 on followers serve too
+//	delete-records B OFFSET [timeout=30s]   a client asks the leader to remove all below an offset
 //	replicate [B...]            everything between these followers (default all) and their leaders moves until nothing does
 //	request F->L, response L->F one fetch, or one answer, is delivered; lose F->L: it is lost, and the follower knows
 //	elect B [isr=..] [to=..]    the controller makes B leader in the next epoch, and tells the brokers in to (default all that are up)
@@ -161,6 +164,8 @@ func (s *scenario) command(cmd string, words []string) error {
 		s.produce(a)
 	case "consume":
 		s.consume(a)
+	case "delete-records":
+		s.deleteRecords(a)
 	case "replicate":
 		c.replicate(s.brokers(a.plain))
 	case "request", "response", "lose":
@@ -288,6 +293,9 @@ func (s *scenario) cluster(a args) error {
 	if a.has("racks") {
 		cfg.ReplicaSelector = config.RackAware
 	}
+	cfg.LogSegmentBytes = a.number("segment", cfg.LogSegmentBytes)
+	cfg.LogRetentionBytes = int64(a.number("keep", int(cfg.LogRetentionBytes)))
+	cfg.LogRetention, cfg.LogRetentionCheckInterval = a.span("age", cfg.LogRetention), a.span("check", cfg.LogRetentionCheckInterval)
 	cfg.Bug = bug.On(bug.Name(a.options["bug"]))
 	s.c = newCluster(s.t, a.number("brokers", 3), a.number("partitions", 1), cfg)
 	s.c.replicate(s.brokers(nil))
@@ -326,12 +334,30 @@ func (s *scenario) produce(a args) {
 		part := kmsg.NewProduceRequestTopicPartition()
 		part.Partition = int32(n)
 		part.Records = log.BuildBatch(0, 0, c.now.Milliseconds(), payload...)
+		if _, ok := a.options["producer"]; ok {
+			log.Sequence(part.Records, int64(a.number("producer", 0)), int16(a.number("of", 0)), int32(a.number("sequence", 0)))
+		}
 		topic.Partitions = append(topic.Partitions, part)
 	}
 	req.Topics = append(req.Topics, topic)
 	c.token++
 	c.owners[c.token] = owner{label: "produce " + strings.Join(a.plain[1:], " ")}
 	h.m.Produce(c.now, req, c.token)
+	c.settle()
+}
+
+func (s *scenario) deleteRecords(a args) {
+	c, h := s.c, s.first(a)
+	req := kmsg.NewPtrDeleteRecordsRequest()
+	req.Version, req.TimeoutMillis = 2, int32(a.span("timeout", 30*time.Second).Milliseconds())
+	part := kmsg.NewDeleteRecordsRequestTopicPartition()
+	part.Offset, _ = strconv.ParseInt(a.plain[1], 10, 64)
+	topic := kmsg.NewDeleteRecordsRequestTopic()
+	topic.Topic, topic.Partitions = topicName, append(topic.Partitions, part)
+	req.Topics = append(req.Topics, topic)
+	c.token++
+	c.owners[c.token] = owner{label: "delete below " + a.plain[1]}
+	h.m.DeleteRecords(c.now, req, c.token)
 	c.settle()
 }
 
