@@ -88,7 +88,7 @@ var Rules = []Rule{
 	{PollSkip, "A consumer's answer leaves out a record of the log between those that it returned, or between its last answer and this one without a seek.", always, ""},
 	{SeenBySome, "A consumer was moved past a record that others read, and never got it.", readsStay, ""},
 	{ListOffsetsBack, "ListOffsets told an end of the log below a high watermark that was told before, by itself or in an answer, in the same leader epoch or an earlier one (KIP-207).", readsStay, ""},
-	{HWBack, "A leader's high watermark was seen to go back within its epoch.", inBudget, ""},
+	{HWBack, "A leader's high watermark was seen to go back within its epoch, or a replica started with a lower one than when it started before.", inBudget, ""},
 	{StaleRead, "A consumer was told that it is at the end of the log, though a write beyond had been acknowledged longer ago than the bound on stale reads.", boundedReads, ""},
 	{AckWithoutOffset, "A write was acknowledged without an offset. It is in the log, or its loss is told; where it must stand, nobody said.", informing, ""},
 	{Trimmed, "An acknowledged write is below the log start, where retention may have removed it, or a DeleteRecords that asked for it.", informing, ""},

@@ -20,6 +20,8 @@ import (
 //	t1 delete 5: start 5                DeleteRecords below an offset, and the log start that it told; also "failed" and "unknown"
 //	broker 1 leads in epoch 3, hw 9     as the observer saw it
 //	broker 1 goes down
+//	broker 1 is killed
+//	broker 1 starts: hw 9 end 10        its replica, with what the disk kept; "broker 1 cuts 10 to 8" truncates it
 //	broker 1 exited by itself with code 2
 //	wait 30s
 //	settled                             every fault undone, clients drained, markers read back
@@ -260,7 +262,24 @@ func (s *story) broker(rest string) error {
 	held, holds := strings.CutPrefix(what, "holds")
 	how, exits := strings.CutPrefix(what, history.ExitedByItself)
 	lead, leads := strings.CutPrefix(what, "leads in ")
+	starts, up := strings.CutPrefix(what, "starts: ")
+	cut, cuts := strings.CutPrefix(what, "cuts ")
 	switch {
+	case what == "is killed":
+		s.h.Steps = append(s.h.Steps, history.Step{Index: s.tick(), Time: s.now, Kind: history.StepDown, Broker: b, Epoch: -1, Peer: history.NoBroker, Detail: endedByKill})
+	case up:
+		_, offsets, err := contents(starts)
+		if err != nil {
+			return err
+		}
+		s.h.Steps = append(s.h.Steps, history.Step{Index: s.tick(), Time: s.now, Kind: history.StepStart, Broker: b, Partition: s.part, Epoch: -1, Peer: history.NoBroker,
+			From: offsets["hw"], To: offsets["end"]})
+	case cuts:
+		step := history.Step{Index: s.tick(), Time: s.now, Kind: history.StepTruncate, Broker: b, Partition: s.part, Peer: history.NoBroker}
+		if _, err := fmt.Sscanf(cut, "%d to %d", &step.From, &step.To); err != nil {
+			return fmt.Errorf("%q, expected two offsets: %w", cut, err)
+		}
+		s.h.Steps = append(s.h.Steps, step)
 	case what == "goes down":
 		s.h.Steps = append(s.h.Steps, history.Step{Index: s.tick(), Time: s.now, Kind: history.StepDown, Broker: b, Epoch: -1, Peer: history.NoBroker})
 	case exits:
@@ -291,7 +310,7 @@ func (s *story) broker(rest string) error {
 			{Broker: b, Up: true, Leads: true, Epoch: history.Epoch(offsets["epoch"]), LEO: offsets["hw"], HW: offsets["hw"]}}}
 		s.h.States = append(s.h.States, history.ClusterState{Index: s.tick(), Time: s.now, Controller: history.NoBroker, Partitions: []history.PartitionState{p}})
 	default:
-		return fmt.Errorf("broker %s %q, expected holds, leads in, goes down, exited by itself or could not be read", id, what)
+		return fmt.Errorf("broker %s %q, expected holds, leads in, goes down, is killed, starts:, cuts, exited by itself or could not be read", id, what)
 	}
 	return nil
 }

@@ -152,6 +152,7 @@ type lead struct {
 func (c *logCheck) checkObserved() {
 	c.checkStates()
 	c.checkHWSteps()
+	c.checkRestarts()
 }
 
 func (c *logCheck) checkStates() {

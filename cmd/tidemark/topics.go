@@ -46,6 +46,7 @@ When
     after N catches           so many of the plan's faults on messages (hold, drop, late) have met one
     when isr(P) = N           the ISR of P has N members
     when leader(P) = N        broker N leads P; none stands for no leader
+    ... plus T                behind one of the events: so long after it
 A line strikes once. The plan ends a second before the load does, so that a fault has time to show; what has not struck by then is
 refused, what is in force is undone.
 
