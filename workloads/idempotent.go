@@ -29,6 +29,7 @@ const (
 type idempotent struct {
 	a     *Append
 	index int
+	until time.Duration // the load ends then
 	lanes []*lane
 	ids   *client    // that producer ids are asked for with
 	rnd   *rand.Rand // of ids: whom to ask, with which sequence number to begin
@@ -56,7 +57,7 @@ var nobody = identity{id: -1}
 
 // runIdempotent is the life of idempotent producer number index.
 func (a *Append) runIdempotent(index int, process int32, until time.Duration) {
-	p := &idempotent{a: a, index: index, free: []int32{process}, self: nobody, changed: a.Env.NewSignal(), rnd: a.Env.Rand("producer id", index)}
+	p := &idempotent{a: a, index: index, until: until, free: []int32{process}, self: nobody, changed: a.Env.NewSignal(), rnd: a.Env.Rand("producer id", index)}
 	p.ids = newClient(a.Env, a.Cluster, fmt.Sprintf("producer-%d", index), a.Timeout)
 	for part := range a.Parts {
 		l := newLane(p, part)

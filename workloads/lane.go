@@ -1,6 +1,9 @@
 package workloads
 
 import (
+	"errors"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -17,6 +20,8 @@ type lane struct {
 	partition history.Partition
 	client    *client
 	router    *router
+	rnd       *rand.Rand    // of lapses
+	lapsed    time.Duration // how long the lapse lasts that has just begun; 0 without one
 
 	// Guarded by the producer's lock.
 	queue  []*sending // not ended yet, oldest first
@@ -24,6 +29,7 @@ type lane struct {
 	to     route      // the last known
 	self   identity   // of the sequence numbers that were given out
 	next   int32      // sequence number
+	acked  int32      // the last one, in order of sequence, that was acknowledged, or the one before the first
 	failed bool       // something is to be sent again, once nothing is in flight
 	moved  bool       // the leader is to be asked for again
 	broken bool       // this epoch cannot go on
@@ -39,12 +45,13 @@ type sending struct {
 	sequence  int32 // of this epoch, once it was sent in it
 	numbered  bool
 	uncertain bool // a sending of it may have been appended
-	refused   bool // out of order, though all before it are done: it is not in the log
+	refused   bool // out of order, though all before it are acknowledged and none behind it: it is not in the log
 }
 
 func newLane(p *idempotent, part int) *lane {
 	l := &lane{p: p, partition: p.a.partition(part), self: nobody, to: route{leader: history.NoBroker, epoch: -1}}
 	l.client = newClient(p.a.Env, p.a.Cluster, p.ids.name, p.a.Timeout)
+	l.rnd = p.a.Env.Rand("producer lapse", p.index*p.a.Parts+part)
 	l.router = newRouter(l.client, p.a.Topic, p.a.Parts, p.a.Env.Rand("producer metadata", p.index*p.a.Parts+part))
 	return l
 }
@@ -61,7 +68,8 @@ func (l *lane) run() {
 			l.hangUp()
 			return
 		case again:
-			l.p.a.Env.Sleep(backoff)
+			l.p.a.Env.Sleep(backoff + l.lapsed)
+			l.lapsed = 0
 		case !l.advance():
 			l.p.a.Env.Sleep(backoff)
 		}
@@ -113,9 +121,8 @@ func (l *lane) recover() bool {
 	return true
 }
 
-// startEpoch begins the sequence anew. What may have been appended under the old sequence numbers must not be sent under new ones: it ends. The
-// first record is an exception, as in Kafka's producer: it was refused as out of order though all before it are done, so it is not in the
-// log.
+// startEpoch begins the sequence anew. What may have been appended under the old sequence numbers must not be sent under new ones: it ends. A
+// record that was refused because brokers miss the one before it is an exception (outOfOrder).
 func (l *lane) startEpoch() {
 	for _, x := range slices.Clone(l.queue) {
 		if x.uncertain && !x.refused {
@@ -169,8 +176,38 @@ func (l *lane) advance() bool {
 	if !connected && !l.connect(to.leader) {
 		return l.fail(true)
 	}
-	return l.send()
+	if !l.send() {
+		return false
+	}
+	l.lapse()
+	return true
 }
+
+// A lane lapses after one in so many sendings, for so long at most.
+const (
+	lapseOneIn = 100
+	lapseMax   = 7 * time.Second
+)
+
+// lapse lets now and then a connection break with all that is in flight on it, and nothing be sent for a while, as when a program's machine
+// stands still: what was appended is sent again to a cluster that has changed meanwhile.
+func (l *lane) lapse() {
+	if l.rnd.IntN(lapseOneIn) != 0 {
+		return
+	}
+	span := time.Duration(l.rnd.Float64() * l.rnd.Float64() * float64(lapseMax)) // short ones more often
+	l.p.guarded(func() bool {
+		if l.pipe != nil && l.p.a.Env.Now()+span < l.p.until {
+			l.lapsed = span
+			l.lost(l.pipe, errLapsed)
+		}
+		return true
+	})
+	l.p.changed.Notify()
+}
+
+// errLapsed is why a lapse loses a connection.
+var errLapsed = errors.New("the producer closed the connection")
 
 // fresh reports whether nothing of the queue has a sequence number yet.
 func (l *lane) fresh() bool {
@@ -193,15 +230,16 @@ func (l *lane) answered(x *sending, code int16, offset int64) {
 	switch {
 	case code == 0, code == kerr.DuplicateSequenceNumber.Code:
 		x.op.Outcome, x.op.Error = history.OK, ""
+		if d := addSequence(x.sequence, -l.acked); d < 1<<30 {
+			l.acked = x.sequence
+		}
 		if code == 0 {
 			x.op.Offset = max(history.Offset(offset), history.UnknownOffset)
 		}
 		l.end(x)
 		return
 	case code == kerr.OutOfOrderSequenceNumber.Code:
-		if l.queue[0] == x { // and not one before it that is missing
-			l.broken, x.refused = true, true
-		}
+		l.outOfOrder(x)
 	case code == kerr.InvalidProducerEpoch.Code, code == kerr.UnknownProducerID.Code:
 		l.broken = true
 		if l.p.self == l.self {
@@ -218,6 +256,25 @@ func (l *lane) answered(x *sending, code int16, offset int64) {
 	}
 	l.failed = true
 }
+
+// outOfOrder decides about a record that was refused for its sequence number. If one before it is still under way, that one is missing, and the
+// record is sent again behind it. If it is the next one after those that were acknowledged, brokers have lost what they knew, and it is
+// sent again in a new epoch, as Kafka's producer does (TransactionManager.canRetry). If one behind it was acknowledged, it may stand in the
+// log, too far back to be recognized: it ends.
+func (l *lane) outOfOrder(x *sending) {
+	switch {
+	case l.queue[0] != x:
+	case x.sequence == addSequence(l.acked, 1):
+		l.broken, x.refused = true, true
+	default:
+		l.broken = true
+		x.op.Error = codeName(kerr.OutOfOrderSequenceNumber.Code)
+		l.giveUp(x, "")
+	}
+}
+
+// addSequence is the sequence number n behind s, or before it: they wrap at 2^31.
+func addSequence(s, n int32) int32 { return int32((int64(s) + int64(n)) & math.MaxInt32) }
 
 // final reports whether a code says that a record will never be taken.
 func final(code int16) bool {

@@ -43,7 +43,7 @@ func (l *lane) send() bool {
 	}
 	if !x.numbered {
 		x.sequence, x.numbered = l.next, true
-		l.next = int32((int64(l.next) + 1) & 0x7fffffff)
+		l.next = addSequence(l.next, 1)
 	}
 	w.correlation++
 	frame := l.frame(w, x)

@@ -8,8 +8,9 @@ import (
 	"tidemark/history"
 )
 
-// renewAfter is about how many records a producer sends before it behaves as one that was started anew, with a producer id of its own.
-const renewAfter = 60
+// renewAfterMax bounds the records that a producer sends before it behaves as one that was started anew, with another producer id: programs
+// that live for one record are drawn as often as those that live for a hundred.
+const renewAfterMax = 128
 
 // adopt makes a lane that has nothing under way go on as what the producer is now, asking for a producer id where it has none. False if there is
 // none yet.
@@ -38,20 +39,21 @@ func (p *idempotent) adopt(l *lane) bool {
 		p.mu.Lock()
 	}
 	if l.self != p.self {
-		l.self, l.next = p.self, p.self.first
+		l.self, l.next, l.acked = p.self, p.self.first, addSequence(p.self.first, -1)
 	}
 	p.mu.Unlock()
 	return true
 }
 
 // begin takes a new producer id. Brokers let a producer that they do not know begin with any sequence number; one that begins near the
-// largest, as after years, soon shows whether they wrap it.
+// largest, as after years, soon shows whether they wrap it. The id decides, so that two producers that are given the same one, which must
+// never be, get in each other's way.
 func (p *idempotent) begin(id int64, epoch int16) {
 	p.self = identity{id: id, epoch: epoch}
-	if p.rnd.IntN(4) == 0 {
-		p.self.first = math.MaxInt32 - p.rnd.Int32N(20)
+	if id%4 == 3 {
+		p.self.first = math.MaxInt32 - int32(id%20)
 	}
-	p.since, p.renewAt = 0, renewAfter/2+p.rnd.IntN(renewAfter)
+	p.since, p.renewAt = 0, int(math.Exp(p.rnd.Float64()*math.Log(renewAfterMax)))
 }
 
 // ask asks a broker for a producer id.
