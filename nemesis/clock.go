@@ -32,6 +32,7 @@ var clockKind = kind{
 	write:   func(f Fault) string { return writeTargets(f) + " at " + decimal(f.Rate) },
 	act:     func(l *life, _ []link) action { return &drift{life: l} },
 	draw:    (*drawer).drift,
+	steady:  true,
 	length:  func(d *drawer) time.Duration { return d.lasting(0.1) },
 	opener: func(history.Partition) Fault {
 		return Fault{Kind: world.CanClock, Targets: []Target{{Role: Controller}}, Rate: rateMax}

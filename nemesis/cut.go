@@ -188,11 +188,15 @@ func (d *drawer) cut(p history.Partition) Fault {
 		f.Shape = OneWay
 	case x < 0.75:
 		f.Shape, f.Targets, f.Others = OneWay, rest, one
-	case x < 0.83:
+	case x < 0.87:
 		f.Targets, f.Others = []Target{{Role: Leader, Partition: p}}, []Target{{Role: Follower, Partition: p}}
-	case x < 0.9 && many:
+		if d.chance(0.4) { // the ISR shrinks, and all sessions last
+			f.Port = world.BrokerPort
+			return f
+		}
+	case x < 0.92 && many:
 		return Fault{Kind: world.CanPartition, Shape: Bridge, Targets: one}
-	case x < 0.94 && many:
+	case x < 0.95 && many:
 		return Fault{Kind: world.CanPartition, Shape: Ring}
 	case many:
 		f.Targets, f.Others = d.halves()

@@ -53,6 +53,9 @@ func drawTrigger(t *rapid.T) Trigger {
 			tr.Broker = drawBroker(t)
 		}
 	}
+	if tr.Kind != AtTime && rapid.Bool().Draw(t, "later") {
+		tr.Plus = drawDuration(t, 1)
+	}
 	return tr
 }
 

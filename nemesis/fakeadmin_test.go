@@ -6,6 +6,14 @@ import (
 	"tidemark/history"
 )
 
+// Recreate gives a topic no new incarnation: it has none.
+func (c *fakeCluster) Recreate(topic string, _ time.Duration) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, err := c.call("Recreate")
+	return topic, err
+}
+
 // Reassign moves a partition at once: the new replicas are in sync.
 func (c *fakeCluster) Reassign(p history.Partition, to []history.BrokerID, _ time.Duration) error {
 	c.mu.Lock()

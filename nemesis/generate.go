@@ -17,6 +17,7 @@ type Space struct {
 	Partitions []history.Partition
 	Factor     int
 	MinISR     int
+	Recreated  string        // the topic that may be deleted and created again; "" is none
 	Duration   time.Duration // of the load; every fault is undone before its end
 	Tour       bool          // begin with a leader cut off, one killed and one powered off, well apart, and wait for no events
 }
@@ -88,6 +89,7 @@ type drawer struct {
 	longest time.Duration
 	overlap float64 // how often a scene begins before the last one is over
 	logical float64 // how often a trigger is an event
+	lonely  bool    // faults come one or two at a time
 	lines   []drawn
 	catches int64         // of them, faults on messages
 	whole   time.Duration // when those that crashed are back in the ISR, about
@@ -117,6 +119,7 @@ func newDrawer(rnd *rand.Rand, s Space) *drawer {
 	if d.chance(0.5) {
 		d.logical = d.log(0.1, 0.5)
 	}
+	d.lonely = d.chance(0.3)
 	return d
 }
 
@@ -205,6 +208,8 @@ func (d *drawer) on(t Trigger, at time.Duration, f Fault, length time.Duration) 
 	at = neat(max(d.roomFor(f.Kind, at), 0))
 	if d.Tour || t.Kind == AtTime {
 		t = Trigger{Kind: AtTime, At: at}
+	} else if d.chance(0.5) {
+		t.Plus = d.span(10*time.Millisecond, 2*time.Second)
 	}
 	length = min(neat(length), d.longest, d.end-at)
 	if length <= 0 {

@@ -132,7 +132,7 @@ func TestGeneratedSpread(t *testing.T) {
 			t.Errorf("%d plans have trigger %d, expected 50 at least", triggers[k], k)
 		}
 	}
-	if lengths[seeds/10] > 4 || lengths[seeds*9/10] < 12 {
+	if lengths[seeds/10] > 5 || lengths[seeds*9/10] < 12 {
 		t.Errorf("plans have from %d to %d lines in the middle eight tenths, expected quiet ones and dense ones", lengths[seeds/10], lengths[seeds*9/10])
 	}
 }

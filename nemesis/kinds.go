@@ -38,6 +38,7 @@ type kind struct {
 	useful func(s Space) bool // nil: always
 	draw   func(d *drawer, p history.Partition) Fault
 	length func(d *drawer) time.Duration   // nil: short enough to pass unnoticed, or long enough to tell
+	steady bool                            // a short one would be none
 	opener func(p history.Partition) Fault // nil: any that draw draws
 	bites  func(l Line, replica bool) bool // nil: never
 	weight float64                         // how often it is drawn, against others; 0 is 1
@@ -47,7 +48,7 @@ type kind struct {
 var kinds = []*kind{
 	&cutKind, &lossKind,
 	&killKind, &wipeKind, &powerFailKind, &stopKind, &pauseKind, &freezeKind,
-	&electKind, &reassignKind, &clockKind,
+	&electKind, &reassignKind, &recreateKind, &clockKind,
 	&holdKind, &dropKind, &lateKind,
 	&ioErrorKind, &shortWriteKind, &failSyncKind, &slowDiskKind, &bitFlipKind, &powerOffKind,
 }

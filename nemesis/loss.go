@@ -36,6 +36,7 @@ var lossKind = kind{
 	act:     func(l *life, links []link) action { return &loss{life: l, links: links} },
 	useful:  twoBrokers,
 	draw:    (*drawer).loss,
+	steady:  true,
 	length:  func(d *drawer) time.Duration { return d.span(min(telling, d.longest), d.longest) },
 	opener: func(p history.Partition) Fault {
 		f := cutKind.opener(p)

@@ -19,6 +19,8 @@ type route struct {
 var routes = []route{
 	{6, "fetch", true, Leader, Follower},
 	{4, "fetch", false, Follower, Leader},
+	{3, "fetch", true, Follower, Leader}, // that is for when they have changed places
+	{2, "fetch", false, Leader, Follower},
 	{3, "alter-partition", false, Leader, Controller},
 	{3, "alter-partition", false, Rest, Controller},
 	{3, "alter-partition", true, Controller, Leader},
@@ -58,7 +60,10 @@ func (d *drawer) messages(a world.Ability, p history.Partition) Fault {
 	case x < 0.5:
 		f.Nth = 1
 	case x < 0.7:
-		f.Nth = 2 + int64(d.rnd.IntN(9))
+		f.Nth = 2
+		for d.chance(0.5) {
+			f.Nth++
+		}
 	}
 	if a == world.CanLate {
 		f.By = d.span(min(100*time.Millisecond, d.longest), min(lateMax, d.longest))

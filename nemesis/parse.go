@@ -59,6 +59,9 @@ func Parse(text string) (Plan, error) {
 
 func (w *words) parseLine() (Line, error) {
 	trigger, err := w.trigger()
+	if err == nil && trigger.Kind != AtTime && w.take("plus") {
+		trigger.Plus, err = w.duration(time.Nanosecond)
+	}
 	if err != nil {
 		return Line{}, err
 	}

@@ -42,6 +42,7 @@ type Trigger struct {
 	Count     int64             // of all that come after so many, and of WhenISR
 	Partition history.Partition // zero for all partitions
 	Broker    history.BrokerID  // of WhenLeader; NoBroker for none
+	Plus      time.Duration     // so long after the event; 0 where the trigger is a time
 }
 
 // Role says which brokers a target means when its line strikes.
@@ -93,6 +94,7 @@ type Fault struct {
 	Responses bool              // of them the answers, else the requests
 	Nth       int64             // of them the nth, from 1; 0: all
 	By        time.Duration     // of late: how much
+	Topic     string            // of recreate
 	Rate      float64           // of clock: 1.05 is five per cent fast; of slowdisk: how many times longer the disk takes
 	OnRead    bool              // of ioerror: the next read fails, not the next write
 }
@@ -146,6 +148,11 @@ func (l Line) String() string {
 
 // String is the trigger as plans write it.
 func (t Trigger) String() string {
+	if t.Plus > 0 {
+		event := t
+		event.Plus = 0
+		return event.String() + " plus " + duration(t.Plus)
+	}
 	switch t.Kind {
 	case AfterAcks, AfterElections, AfterShrinks, AfterExpands, AfterCatches:
 		return t.count(counted[t.Kind])

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"tidemark/history"
 	"tidemark/world"
@@ -32,6 +33,9 @@ func outageOf(k kind) kind {
 	k.act = func(l *life, _ []link) action { return &outage{life: l} }
 	k.draw = func(d *drawer, p history.Partition) Fault { return d.outage(a, p, loses) }
 	k.opener = leaderAlone(a)
+	if k.bites == nil { // a broker that restarts at once is as telling as one that stays away until its session ends
+		k.length = func(d *drawer) time.Duration { return d.lasting(0.5) }
+	}
 	if k.bites == nil {
 		k.bites = func(_ Line, replica bool) bool { return replica }
 	}

@@ -138,6 +138,7 @@ func (x *run) observe() view {
 // learn updates what is known and returns the part of an observation that is not behind it. The lock is held.
 func (x *run) learn(s history.ClusterState) (fresh history.ClusterState) {
 	for _, p := range s.Partitions {
+		x.known = slices.DeleteFunc(x.known, func(old history.PartitionState) bool { return superseded(old.Partition, p.Partition) })
 		i, found := slices.BinarySearchFunc(x.known, p, func(a, b history.PartitionState) int { return a.Partition.Compare(b.Partition) })
 		switch {
 		case !found:

@@ -28,6 +28,7 @@ var scenes = []sketch{
 	{weight: 9, draw: (*drawer).squeeze},
 	{weight: 7, draw: (*drawer).roll},
 	{weight: 6, draw: (*drawer).flap},
+	{weight: 50, draw: (*drawer).burst},
 	{weight: 40, needs: []world.Ability{world.CanHold, world.CanDrop, world.CanLate}, draw: (*drawer).race},
 	{weight: 25, needs: []world.Ability{world.CanReassign}, draw: (*drawer).move},
 	{weight: 8, draw: (*drawer).comeback, needs: comebackKinds},
@@ -133,10 +134,10 @@ func (d *drawer) roll(t time.Duration) time.Duration {
 	return over
 }
 
-// flap repeats a short fault; a kind that has lengths of its own (a clock, a loss of packets) would for a moment only be none.
+// flap repeats a short fault; a clock that is wrong, or a network that loses packets, for a moment only would be none.
 func (d *drawer) flap(t time.Duration) time.Duration {
 	f := d.fault(d.kind(world.CanPartition, world.CanPause, world.CanElect), d.part())
-	if kindOf(f.Kind).length != nil {
+	if kindOf(f.Kind).steady {
 		return d.single(t)
 	}
 	length, gap := d.span(50*time.Millisecond, time.Second), d.span(50*time.Millisecond, time.Second)
@@ -147,6 +148,28 @@ func (d *drawer) flap(t time.Duration) time.Duration {
 		t = d.add(t, f, length) + gap
 	}
 	return t
+}
+
+// burst is several faults of any kinds around one partition within seconds, none of which knows of the others.
+func (d *drawer) burst(t time.Duration) time.Duration {
+	if d.lonely {
+		return d.single(t)
+	}
+	p, within := d.part(), d.span(time.Second, 8*time.Second)
+	over := t
+	for range 3 + d.rnd.IntN(4) {
+		f := d.fault(d.kind(), p)
+		at := t + d.upTo(within)
+		switch length := d.length(f.Kind); {
+		case d.catches > 0 && d.chance(0.2):
+			over = max(over, d.on(Trigger{Kind: AfterCatches, Count: d.catches}, at, f, length))
+		case d.chance(d.logical):
+			over = max(over, d.on(d.event(at, p), at, f, length))
+		default:
+			over = max(over, d.add(at, f, length))
+		}
+	}
+	return over
 }
 
 // length draws how long a fault of a kind lasts.
@@ -173,15 +196,18 @@ func (d *drawer) event(t time.Duration, p history.Partition) Trigger {
 	case x < 0.5:
 		return Trigger{Kind: WhenISR, Partition: p, Count: int64(max(1, d.Factor-1))}
 	case x < 0.7:
-		return Trigger{Kind: AfterElections, Partition: p, Count: 1 + int64(d.rnd.IntN(3))}
+		return Trigger{Kind: AfterElections, Partition: p, Count: d.soon()}
 	case x < 0.8:
-		return Trigger{Kind: AfterShrinks, Partition: p, Count: 1 + int64(d.rnd.IntN(3))}
+		return Trigger{Kind: AfterShrinks, Partition: p, Count: d.soon()}
 	case x < 0.9:
-		return Trigger{Kind: AfterExpands, Partition: p, Count: 1 + int64(d.rnd.IntN(3))}
+		return Trigger{Kind: AfterExpands, Partition: p, Count: d.soon()}
 	default:
 		return Trigger{Kind: WhenLeader, Partition: p, Broker: history.NoBroker}
 	}
 }
+
+// soon is about how many elections or ISR changes the faults drawn so far bring about: few at first, more later.
+func (d *drawer) soon() int64 { return 1 + int64(d.rnd.IntN(3+len(d.lines)/2)) }
 
 // fault draws a fault of a kind, around a partition.
 func (d *drawer) fault(kind world.Ability, p history.Partition) Fault {

@@ -140,6 +140,9 @@ func (x *run) await(t Trigger) (why string) {
 	if !came {
 		return "the trigger never came: " + x.stands(t)
 	}
+	if x.Env.Sleep(min(t.Plus, x.until-x.Env.Now())); t.Plus > 0 && x.Env.Now() >= x.until {
+		return fmt.Sprintf("the trigger came, and the plan ended within %v", t.Plus)
+	}
 	return ""
 }
 
