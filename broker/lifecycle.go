@@ -88,7 +88,7 @@ func (n *Node) tickLifecycle(now time.Duration) {
 		return
 	}
 	to := n.ctl.Active()
-	if to == kafka.NoBroker && !n.cfg.Controller {
+	if to == kafka.NoBroker && !n.ctl.Votes() {
 		l.voter++
 		to = n.cfg.Voters[l.voter%len(n.cfg.Voters)].ID
 	}
@@ -113,6 +113,7 @@ func (n *Node) lifecycleRequest() kmsg.Request {
 		req.Version = 3
 		req.BrokerID, req.ClusterID = int32(n.cfg.NodeID), clusterID
 		req.IncarnationID, req.PreviousBrokerEpoch = l.incarnation, int64(l.previous)
+		req.LogDirs = [][16]byte{n.ctl.Directory()}
 		if n.cfg.Rack != "" {
 			req.Rack = kmsg.StringPtr(n.cfg.Rack)
 		}

@@ -24,6 +24,7 @@ const (
 // QuorumView is a member of the controller quorum as an invariant sees it.
 type QuorumView struct {
 	Member  history.BrokerID
+	Disk    uint64 // which of its disks the member claims to be on: one whose disk was replaced has promised nothing
 	Term    int64
 	Last    int64 // entry of its metadata log
 	Leads   bool
@@ -47,13 +48,19 @@ type quorum struct {
 	highest  int64                      // term in which anybody led
 	applied  []uint64                   // the ghost: the longest metadata log that any member applied
 	first    []history.BrokerID         // who applied each entry first
-	promises map[history.BrokerID]QuorumPromise
+	promises map[voter]QuorumPromise
+}
+
+// voter is a member on a disk (KIP-853).
+type voter struct {
+	member history.BrokerID
+	disk   uint64
 }
 
 // Quorum tells a member's state after it changed.
 func (v *Invariants) Quorum(now time.Duration, q QuorumView) {
 	if v.quorum.leaders == nil {
-		v.quorum.leaders, v.quorum.promises = map[int64]history.BrokerID{}, map[history.BrokerID]QuorumPromise{}
+		v.quorum.leaders, v.quorum.promises = map[int64]history.BrokerID{}, map[voter]QuorumPromise{}
 	}
 	w := v.at(history.Partition{})
 	v.remembers(now, w, q)
@@ -87,8 +94,9 @@ func (v *Invariants) Quorum(now time.Duration, q QuorumView) {
 
 // remembers checks that a voter that starts has what it told in an earlier incarnation, and takes in what it tells in this one.
 func (v *Invariants) remembers(now time.Duration, w *watched, q QuorumView) {
-	was, known := v.quorum.promises[q.Member]
-	v.quorum.promises[q.Member] = q.Told
+	who := voter{q.Member, q.Disk}
+	was, known := v.quorum.promises[who]
+	v.quorum.promises[who] = q.Told
 	switch has := q.Told; {
 	case !known || !q.Began:
 	case has.Term < was.Term:

@@ -16,11 +16,12 @@ import (
 // watcher feeds the checker's invariants after every event of a simulated run: it looks at the one broker that the event touched, and
 // there only at what changed.
 type watcher struct {
-	inv     *checker.Invariants
-	node    func(history.BrokerID) *broker.Node
-	minISR  int
-	index   int64 // of the newest metadata that any node has applied: what is known to be committed
-	brokers []watched
+	inv       *checker.Invariants
+	node      func(history.BrokerID) *broker.Node
+	minISR    int
+	recreated string // the topic whose incarnations are told apart
+	index     int64  // of the newest metadata that any node has applied: what is known to be committed
+	brokers   []watched
 }
 
 // watched is one broker as it was last looked at.
@@ -40,9 +41,9 @@ type watchedReplica struct {
 	view      checker.ReplicaView
 }
 
-func newWatcher(inv *checker.Invariants, ids []history.BrokerID, minISR int) *watcher {
-	w := &watcher{inv: inv, minISR: minISR}
-	for _, id := range ids {
+func newWatcher(inv *checker.Invariants, run history.Run) *watcher {
+	w := &watcher{inv: inv, minISR: run.MinISR, recreated: run.Recreated}
+	for _, id := range BrokerIDs(run) {
 		w.brokers = append(w.brokers, watched{id: id})
 	}
 	return w
@@ -70,7 +71,7 @@ func (w *watcher) afterEvent(now time.Duration, id history.BrokerID) {
 	at := 0
 	n.EachReplica(func(p *replica.Partition) {
 		if at == len(b.replicas) || b.replicas[at].replica != p {
-			b.add(at, p)
+			b.add(at, p, w.name(p.Name(), p.TopicID()))
 		}
 		w.look(now, n, b.replicas[at])
 		at++
@@ -84,7 +85,7 @@ func (b *watched) lookAtQuorum(now time.Duration, inv *checker.Invariants) {
 		return
 	}
 	inv.Quorum(now, checker.QuorumView{
-		Member: b.id, Term: q.Term, Last: q.Last, Leads: q.Leads, Began: !b.begun,
+		Member: b.id, Disk: q.Member, Term: q.Term, Last: q.Last, Leads: q.Leads, Began: !b.begun,
 		Told:    checker.QuorumPromise{Term: q.Told.Term, Vote: history.BrokerID(q.Told.Vote), Acked: q.Told.Acked},
 		Applied: q.Applied, Index: q.Index, From: was.Index,
 	})
@@ -101,13 +102,21 @@ func (w *watcher) incarnationEnded(now time.Duration, b *watched) {
 }
 
 // add takes a replica that is new, or that stands in the place of another, into the list.
-func (b *watched) add(at int, p *replica.Partition) {
-	name := p.Name()
-	r := &watchedReplica{replica: p, partition: history.Partition{Topic: name.Topic, Index: name.Index}, version: p.Version() - 1}
+func (b *watched) add(at int, p *replica.Partition, name history.Partition) {
+	r := &watchedReplica{replica: p, partition: name, version: p.Version() - 1}
 	r.view.Broker, r.view.Running = b.id, true
 	r.view.Entry = func(at history.Offset) (checker.Entry, bool) { return entry(p.Log(), at) }
-	b.replicas = slices.DeleteFunc(b.replicas, func(o *watchedReplica) bool { return o.partition == r.partition })
+	b.replicas = slices.DeleteFunc(b.replicas, func(o *watchedReplica) bool { return o.replica.Name() == p.Name() })
 	b.replicas = slices.Insert(b.replicas, min(at, len(b.replicas)), r)
+}
+
+// name is a partition as the history names it.
+func (w *watcher) name(tp kafka.TopicPartition, id kafka.TopicID) history.Partition {
+	p := history.Partition{Topic: tp.Topic, Index: tp.Index}
+	if w.recreated != "" && w.recreated == tp.Topic {
+		p.Topic = history.Incarnation(tp.Topic, id)
+	}
+	return p
 }
 
 // look tells a replica's state if it changed.
@@ -153,7 +162,7 @@ func (w *watcher) metadata(now time.Duration, n *broker.Node) {
 	for _, name := range img.TopicNames() {
 		for i, p := range img.Topics[name].Partitions {
 			w.inv.Partition(now, checker.PartitionView{
-				Partition: history.Partition{Topic: name, Index: int32(i)}, Leader: history.BrokerID(p.Leader),
+				Partition: w.name(kafka.TopicPartition{Topic: name, Index: int32(i)}, img.Topics[name].ID), Leader: history.BrokerID(p.Leader),
 				Epoch: history.Epoch(p.LeaderEpoch), ISR: brokers(nil, p.ISR), ELR: brokers(nil, p.ELR),
 				Replicas: brokers(nil, p.Replicas), MinISR: w.minISR, Known: known,
 			})

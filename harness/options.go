@@ -44,6 +44,7 @@ var quick = map[string]string{
 	"broker.session.timeout.ms":                       "3000",
 	"broker.heartbeat.interval.ms":                    "500",
 	"controller.socket.timeout.ms":                    "2000",
+	"controller.quorum.auto.join.enable":              "true",
 	"metadata.log.max.record.bytes.between.snapshots": "1000",
 	"log.segment.bytes":                               "32768",
 	"auto.leader.rebalance.enable":                    "false",
@@ -76,11 +77,14 @@ func Unusual(run history.Run) []string {
 	add(run.Writers != d.Writers, "--producers %d", run.Writers)
 	add(run.Readers != d.Readers, "--consumers %d", run.Readers)
 	add(run.Client != "" && run.Client != history.ClientRaw, "--client %s", run.Client)
+	add(run.Recreated != "", "--recreated-topic %s", run.Recreated)
 	add(run.FollowerFetch, "--follower-fetch")
 	add(run.Rate != d.Rate, "--rate %v", run.Rate)
 	add(run.Idempotent, "--idempotence")
 	add(run.Settle != d.Settle, "--settle %v", run.Settle)
 	add(run.Beyond, "--beyond-budget")
+	add(run.Trim != 0, "--trim %v", run.Trim)
+	add(run.ReadBound != 0, "--read-bound %v", run.ReadBound)
 	add(run.Memory != 0, "--memory %s", Bytes(run.Memory))
 	add(run.CPUs != 0, "--cpus %v", run.CPUs)
 	for _, key := range slices.Sorted(maps.Keys(run.Config)) {
@@ -153,6 +157,11 @@ func checkPlan(run history.Run, plan nemesis.Plan) error {
 	if run.World == Contained && errors.Is(err, nemesis.ErrCannot) {
 		return fmt.Errorf("%w: containers share the machine's page cache and its clock; --world %s can", err, Simulated)
 	}
+	for _, l := range plan.Lines {
+		if topic := l.Fault.Topic; err == nil && topic != "" && topic != run.Recreated {
+			err = fmt.Errorf("plan: %v: expected the topic that the run recreates, %q", l, run.Recreated)
+		}
+	}
 	return err
 }
 
@@ -170,7 +179,7 @@ func Tour(run history.Run) (plan string, err error) {
 // What the worlds can do, in a fixed order: a plan is checked before its world exists, also by a program that was built without it.
 var (
 	simAbilities = []world.Ability{
-		world.CanPartition, world.CanKill, world.CanPause, world.CanPowerFail, world.CanStop, world.CanElect, world.CanReassign, world.CanClock,
+		world.CanPartition, world.CanKill, world.CanPause, world.CanPowerFail, world.CanStop, world.CanElect, world.CanReassign, world.CanRecreate, world.CanClock,
 		world.CanFreeze, world.CanWipe, world.CanLoss, world.CanHold, world.CanDrop, world.CanLate,
 		world.CanIOError, world.CanShortWrite, world.CanFailSync, world.CanSlowDisk, world.CanBitFlip, world.CanPowerOff,
 	}
@@ -184,6 +193,9 @@ func abilities(run history.Run) []world.Ability {
 	if run.World == Contained {
 		return containedAbilities
 	}
+	if run.Recreated == "" {
+		return slices.DeleteFunc(slices.Clone(simAbilities), func(a world.Ability) bool { return a == world.CanRecreate })
+	}
 	return simAbilities
 }
 
@@ -191,7 +203,7 @@ func abilities(run history.Run) []world.Ability {
 func Space(run history.Run) nemesis.Space {
 	return nemesis.Space{
 		Can: abilities(run), Brokers: BrokerIDs(run), Partitions: Partitions(run),
-		Factor: run.Factor, MinISR: run.MinISR, Duration: run.Duration,
+		Factor: run.Factor, MinISR: run.MinISR, Duration: run.Duration, Recreated: run.Recreated,
 	}
 }
 

@@ -74,6 +74,7 @@ type Config struct {
 	BrokerHeartbeatInterval           time.Duration  // broker.heartbeat.interval.ms
 	QuorumElectionTimeout             time.Duration  // controller.quorum.election.timeout.ms
 	QuorumFetchTimeout                time.Duration  // controller.quorum.fetch.timeout.ms: a leader without a majority for so long resigns
+	QuorumAutoJoin                    bool           // controller.quorum.auto.join.enable: a voter whose disk was replaced is replaced by the broker on its new one
 	MetadataSnapshotBytes             int64          // metadata.log.max.record.bytes.between.snapshots
 	ControllerSocketTimeout           time.Duration  // controller.socket.timeout.ms: of requests to the controller
 	ControlledShutdown                bool           // controlled.shutdown.enable

@@ -50,6 +50,7 @@ var keys = slices.SortedFunc(slices.Values(slices.Concat(shellKeys(), listenerKe
 	span("broker.heartbeat.interval.ms", time.Millisecond, 1, func(c *Config) *time.Duration { return &c.BrokerHeartbeatInterval }),
 	span("controller.quorum.election.timeout.ms", time.Millisecond, 1, func(c *Config) *time.Duration { return &c.QuorumElectionTimeout }),
 	span("controller.quorum.fetch.timeout.ms", time.Millisecond, 1, func(c *Config) *time.Duration { return &c.QuorumFetchTimeout }),
+	truth("controller.quorum.auto.join.enable", func(c *Config) *bool { return &c.QuorumAutoJoin }),
 	number("metadata.log.max.record.bytes.between.snapshots", 1, math.MaxInt64, func(c *Config) *int64 { return &c.MetadataSnapshotBytes }),
 	span("controller.socket.timeout.ms", time.Millisecond, 1, func(c *Config) *time.Duration { return &c.ControllerSocketTimeout }),
 	truth("controlled.shutdown.enable", func(c *Config) *bool { return &c.ControlledShutdown }),

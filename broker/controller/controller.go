@@ -57,6 +57,7 @@ type Output struct {
 // whose commit index was lost with its power may report a step again, with the same partition epoch.
 type Step struct {
 	Partition      kafka.TopicPartition
+	TopicID        kafka.TopicID
 	Leader         kafka.BrokerID
 	Epoch          kafka.Epoch
 	PartitionEpoch int32 // of the change: tells a repeat
@@ -78,7 +79,8 @@ type Controller struct {
 	sessions    sessions
 	waiting     []waitingReply // by index
 	rebalanceAt time.Duration
-	surveyed    int64 // the index at which every registered broker was found to be a member
+	surveyed    int64 // the index at which every registered broker was found to be the member it should be
+	voterChange int64 // index of the last change of the voters that this controller proposed
 
 	applied   []uint64 // see QuorumState
 	logged    int64    // bytes of records applied since the last snapshot
@@ -127,13 +129,19 @@ func (c *Controller) Step(now time.Duration, data []byte) error {
 }
 
 // Handle takes a request for the active controller: BrokerRegistration, BrokerHeartbeat, AlterPartition, AllocateProducerIds, CreateTopics,
-// DeleteTopics, ElectLeaders, AlterPartitionReassignments, ListPartitionReassignments. The answer comes in Output once what it changed, and
+// DeleteTopics, ElectLeaders, AlterPartitionReassignments, ListPartitionReassignments, AddRaftVoter, RemoveRaftVoter. The answer comes in Output once what it changed, and
 // what it was decided on, is committed; NOT_CONTROLLER where this member is not the active one, or stops being it before the
 // commit.
 func (c *Controller) Handle(now time.Duration, req kmsg.Request, tok Token) {
 	c.Tick(now) // what is due comes first: a session that ran out has no say
 	if !c.IsActive() {
 		c.replies = append(c.replies, Reply{tok, refuse(req, kafka.NotController)})
+		return
+	}
+	switch req.(type) {
+	case *kmsg.AddRaftVoterRequest, *kmsg.RemoveRaftVoterRequest:
+		c.changeVoters(req, tok)
+		c.settle()
 		return
 	}
 	d := c.decide(req)
@@ -298,10 +306,11 @@ func (c *Controller) digest(e *pb.Entry) uint64 {
 
 // QuorumState is a member's part in the controller quorum.
 type QuorumState struct {
-	Term  int64
-	Last  int64 // entry of the metadata log
-	Leads bool  // in that term, as it believes
-	Told  Promise
+	Member uint64 // raft's id of the broker on its disk
+	Term   int64
+	Last   int64 // entry of the metadata log
+	Leads  bool  // in that term, as it believes
+	Told   Promise
 	// Applied is a digest of the metadata log up to and including each of the entries that the member has applied last, the last at Index:
 	// what two members applied is the same where their digests are. Not to be changed.
 	Applied []uint64
@@ -310,7 +319,7 @@ type QuorumState struct {
 
 // Quorum tells of this member's part in the quorum.
 func (c *Controller) Quorum() QuorumState {
-	return QuorumState{Term: c.Term(), Last: int64(c.q.log.last()), Leads: c.q.leading(), Told: c.q.told, Applied: c.applied, Index: c.image.Index}
+	return QuorumState{Member: c.q.me, Term: c.Term(), Last: int64(c.q.log.last()), Leads: c.q.leading(), Told: c.q.told, Applied: c.applied, Index: c.image.Index}
 }
 
 // apply takes a committed entry into the image.
@@ -335,7 +344,7 @@ func (c *Controller) apply(e *pb.Entry) error {
 
 func (c *Controller) applyData(e *pb.Entry) error {
 	if e.GetType() == pb.EntryConfChange {
-		return c.q.learn(e)
+		return c.q.changeMembers(e)
 	}
 	if len(e.GetData()) == 0 {
 		return nil
@@ -403,30 +412,35 @@ func (c *Controller) report(rec metadata.Record, changed []kafka.TopicPartition)
 		return
 	}
 	p, _ := c.image.Partition(changed[0])
-	c.steps = append(c.steps, Step{Partition: changed[0], Leader: p.Leader, Epoch: p.LeaderEpoch, PartitionEpoch: p.PartitionEpoch,
+	c.steps = append(c.steps, Step{Partition: changed[0], TopicID: c.image.Topics[changed[0].Topic].ID, Leader: p.Leader, Epoch: p.LeaderEpoch, PartitionEpoch: p.PartitionEpoch,
 		ISR: p.ISR, Unclean: unclean, Detail: cause.String()})
 }
 
 // settle follows what the last input changed: the active controller begins, waiting answers leave, new brokers become members.
 func (c *Controller) settle() {
 	if c.next == nil && c.q.leading() && c.appliedOwnTerm() {
-		c.next, c.surveyed = c.image.Clone(), 0
+		c.next, c.surveyed, c.voterChange = c.image.Clone(), 0, 0
 		c.sessions = freshSessions(c.next, c.now)
 		c.rebalanceAt = never
 		if c.cfg.AutoLeaderRebalance && c.cfg.LeaderImbalanceCheckInterval > 0 {
 			c.rebalanceAt = c.now + c.cfg.LeaderImbalanceCheckInterval
 		}
 	}
+	c.answerDue()
+	if c.next != nil && c.surveyed != c.image.Index && int64(c.q.log.last()) == c.image.Index {
+		index := c.image.Index
+		if c.keepMembers() {
+			c.surveyed = index
+		}
+	}
+}
+
+// answerDue lets the answers leave that waited for what is committed now.
+func (c *Controller) answerDue() {
 	for len(c.waiting) > 0 && c.waiting[0].index <= c.image.Index {
 		c.replies = append(c.replies, Reply{c.waiting[0].token, c.waiting[0].answer})
 		c.waiting[0] = waitingReply{}
 		c.waiting = c.waiting[1:]
-	}
-	if c.next != nil && c.surveyed != c.image.Index && int64(c.q.log.last()) == c.image.Index {
-		c.surveyed = c.image.Index
-		if b := c.outsider(); b != kafka.NoBroker {
-			c.q.proposeLearner(c.now, b)
-		}
 	}
 }
 
@@ -436,22 +450,12 @@ func (c *Controller) appliedOwnTerm() bool {
 	return err == nil && term == c.q.term()
 }
 
-// outsider is a registered broker that does not follow the metadata yet. One membership change at a time (KIP-853).
-func (c *Controller) outsider() kafka.BrokerID {
-	first := kafka.NoBroker
-	for b := range c.image.Brokers {
-		if !slices.Contains(c.q.voters, b) && !slices.Contains(c.q.learners, b) && (first == kafka.NoBroker || b < first) {
-			first = b
-		}
-	}
-	return first
-}
-
 // moved is called when the role or the leader changed: who was the active controller and is no more answers so to all.
 func (c *Controller) moved() {
 	if c.q.leading() || c.next == nil {
 		return
 	}
+	c.answerDue() // the change that it resigned for, if it removed itself from the voters
 	for _, w := range c.waiting {
 		c.replies = append(c.replies, Reply{w.token, refuse(w.req, kafka.NotController)})
 	}

@@ -90,6 +90,10 @@ func refuse(req kmsg.Request, code kafka.Code) kmsg.Response {
 		r.ErrorCode = int16(code)
 	case *kmsg.ListPartitionReassignmentsResponse:
 		r.ErrorCode = int16(code)
+	case *kmsg.AddRaftVoterResponse:
+		r.ErrorCode = int16(code)
+	case *kmsg.RemoveRaftVoterResponse:
+		r.ErrorCode = int16(code)
 	case *kmsg.CreateTopicsResponse:
 		for _, t := range req.(*kmsg.CreateTopicsRequest).Topics {
 			r.Topics = append(r.Topics, failedTopic(t.Topic, code, ""))

@@ -41,8 +41,10 @@ const maxUncommitted = 16 << 20
 // after the flush that makes them last.
 type quorum struct {
 	self            kafka.BrokerID
-	voters          []kafka.BrokerID // ascending, from the configuration, never changing
-	learners        []kafka.BrokerID // as applied
+	me              uint64      // this member: self on this disk
+	directory       DirectoryID // the disk
+	voters          []uint64    // as applied, ascending
+	learners        []uint64    // as applied, ascending
 	electionTimeout time.Duration
 	fetchTimeout    time.Duration
 	rnd             *rand.Rand
@@ -53,10 +55,12 @@ type quorum struct {
 	state raft.StateType
 	lead  kafka.BrokerID
 
-	electionAt  time.Duration   // when to campaign
-	heartbeatAt time.Duration   // when, leading, to speak up
-	heardAt     time.Duration   // when the leader of this term last spoke; before all time if it never did
-	answeredAt  []time.Duration // when, leading, each voter last answered in this term
+	electionAt  time.Duration            // when to campaign
+	heartbeatAt time.Duration            // when, leading, to speak up
+	heardAt     time.Duration            // when the leader of this term last spoke; before all time if it never did
+	answeredAt  map[uint64]time.Duration // when, leading, each member last answered in this term
+
+	votersSince time.Duration // when, leading, all were taken to have answered
 
 	flushed uint64        // id of the last flush handed out
 	dirty   bool          // something was written that must last, and no flush was handed out since
@@ -90,32 +94,41 @@ func openQuorum(cfg config.Config, fsys disk.FS, now time.Duration, rnd *rand.Ra
 		rnd: rnd, bug: cfg.Bug, heardAt: math.MinInt64 / 2}
 	var ids []uint64
 	for _, v := range cfg.Voters {
-		q.voters = append(q.voters, v.ID)
 		ids = append(ids, raftID(v.ID))
 	}
-	if cfg.NodeID < 0 || len(q.voters) == 0 || q.electionTimeout <= 0 || q.fetchTimeout <= 0 {
-		return nil, fmt.Errorf("controller: node %d of voters %v with timeouts %v and %v, expected ids from 0 and timeouts above 0", cfg.NodeID,
-			q.voters, q.electionTimeout, q.fetchTimeout)
+	if cfg.NodeID < 0 || len(ids) == 0 || q.electionTimeout <= 0 || q.fetchTimeout <= 0 {
+		return nil, fmt.Errorf("controller: node %d of %d voters with timeouts %v and %v, expected ids from 0, a voter at least and timeouts above 0", cfg.NodeID,
+			len(ids), q.electionTimeout, q.fetchTimeout)
+	}
+	if err := fsys.MkdirAll(logDir); err != nil {
+		return nil, err
+	}
+	directory, err := openDirectory(fsys, cfg.NodeID)
+	if err != nil {
+		return nil, err
+	}
+	q.directory, q.me = directory, memberID(q.self, directory)
+	if q.bug.Bites(bug.NoDirectoryID, q.me != raftID(q.self)) {
+		q.me = raftID(q.self)
 	}
 	log, err := openLog(fsys, ids, cfg.Bug)
 	if err != nil {
 		return nil, err
 	}
-	q.log, q.snapshotAt = log, map[uint64]time.Duration{}
+	q.log, q.snapshotAt, q.answeredAt = log, map[uint64]time.Duration{}, map[uint64]time.Duration{}
 	_, members, _ := log.InitialState()
 	q.setMembers(members)
 	q.told = Promise{Term: int64(q.term()), Vote: brokerID(log.state.GetVote()), Acked: int64(log.last())}
-	q.answeredAt = make([]time.Duration, len(q.voters))
 	q.node, err = raft.NewRawNode(&raft.Config{
-		ID: raftID(q.self), ElectionTick: math.MaxInt32, HeartbeatTick: 1, Storage: log, AsyncStorageWrites: true,
+		ID: q.me, ElectionTick: math.MaxInt32, HeartbeatTick: 1, Storage: log, AsyncStorageWrites: true,
 		MaxSizePerMsg: 1 << 20, MaxUncommittedEntriesSize: maxUncommitted, MaxInflightMsgs: 64, PreVote: true,
-		DisableProposalForwarding: true, Logger: quietLogger{},
+		DisableProposalForwarding: true, DisableConfChangeValidation: true, StepDownOnRemoval: true, Logger: quietLogger{},
 	})
 	if err != nil {
 		return nil, err
 	}
 	q.electionAt = now + q.drawTimeout()
-	if len(q.voters) == 1 {
+	if len(q.voters) == 1 && q.votes() {
 		q.electionAt = now
 	}
 	return q, nil
@@ -128,6 +141,7 @@ func (q *quorum) drawTimeout() time.Duration {
 
 func (q *quorum) term() uint64  { return q.log.state.GetTerm() }
 func (q *quorum) leading() bool { return q.state == raft.StateLeader }
+func (q *quorum) votes() bool   { return slices.Contains(q.voters, q.me) }
 
 // step takes a message from another member.
 func (q *quorum) step(now time.Duration, data []byte) error {
@@ -138,7 +152,10 @@ func (q *quorum) step(now time.Duration, data []byte) error {
 	if err := q.validate(m); err != nil {
 		return err
 	}
-	from, typ := brokerID(m.GetFrom()), m.GetType()
+	if q.forAnother(m) {
+		return nil
+	}
+	from, typ := m.GetFrom(), m.GetType()
 	switch typ {
 	case pb.MsgPreVote:
 		if q.hearsLeader(now) || !q.mayVote(m) {
@@ -158,28 +175,43 @@ func (q *quorum) step(now time.Duration, data []byte) error {
 	_ = q.node.Step(m) // an answer from one who is no member any more
 	q.drain(now)
 	switch {
-	case (typ == pb.MsgApp || typ == pb.MsgHeartbeat) && m.GetTerm() == q.term() && q.lead == from:
+	case (typ == pb.MsgApp || typ == pb.MsgHeartbeat) && m.GetTerm() == q.term() && q.lead == brokerID(from):
 		q.heardAt = now
 		q.electionAt = now + q.drawTimeout()
 	case typ == pb.MsgVote && m.GetTerm() == q.term() && q.log.state.GetVote() == m.GetFrom():
 		q.electionAt = now + q.drawTimeout()
 	case (typ == pb.MsgAppResp || typ == pb.MsgHeartbeatResp) && q.leading() && m.GetTerm() == q.term():
-		if i := slices.Index(q.voters, from); i >= 0 {
-			q.answeredAt[i] = now
-		}
+		q.answeredAt[from] = now
 	}
 	return nil
 }
 
+// forAnother: the message is for a voter that was on this broker's last disk, or answers as one who is no member. Who it is for is not
+// there any more (KIP-853's INVALID_VOTER_KEY).
+func (q *quorum) forAnother(m *pb.Message) bool {
+	switch m.GetType() {
+	case pb.MsgAppResp, pb.MsgHeartbeatResp:
+		return m.GetTo() != q.me || !slices.Contains(q.voters, m.GetFrom()) && !slices.Contains(q.learners, m.GetFrom())
+	case pb.MsgVoteResp, pb.MsgPreVoteResp:
+		return m.GetTo() != q.me || !slices.Contains(q.voters, m.GetFrom())
+	default:
+		return m.GetTo() != q.me
+	}
+}
+
 // mayVote: a member whose log is empty cannot know whether its disk was replaced, and with it what it promised. It votes only
 // for candidates who have nothing either (a new cluster), until a leader has filled its log; and never in a term up to that
-// leader's, where it may have voted before (KAFKA-12181). What remains open is a disk replaced before the cluster's first entry.
+// leader's, where it may have voted before (KAFKA-12181). What remains open is a disk replaced before the cluster's first entry. One that
+// was formatted as a later disk has an id that says so, and is no voter before it is added.
 func (q *quorum) mayVote(m *pb.Message) bool {
+	if q.directory != FirstDirectory(q.self) {
+		return true
+	}
 	return (q.log.last() > 0 || m.GetIndex() == 0) && m.GetTerm() > q.log.abstain
 }
 
 func (q *quorum) sendNewTerm(m *pb.Message) {
-	q.send(&pb.Message{Type: pb.MsgAppResp.Enum(), From: new(raftID(q.self)), To: m.From, Term: new(m.GetTerm() + 1)})
+	q.send(&pb.Message{Type: pb.MsgAppResp.Enum(), From: new(q.me), To: m.From, Term: new(m.GetTerm() + 1)})
 }
 
 // hearsLeader reports whether there is a leader whom a campaign would only disturb.
@@ -193,14 +225,17 @@ func (q *quorum) hearsLeader(now time.Duration) bool {
 // lapsesAt is when a leader no longer has a majority that answered within the fetch timeout.
 func (q *quorum) lapsesAt() time.Duration {
 	others := len(q.voters) / 2 // that make a majority with this member
-	if others == 0 {
+	if !q.votes() {
+		others++
+	}
+	if others == 0 || others > len(q.voters) {
 		return never
 	}
 	var buf [16]time.Duration
 	last := buf[:0]
-	for i, at := range q.answeredAt {
-		if q.voters[i] != q.self {
-			last = append(last, at)
+	for _, id := range q.voters {
+		if id != q.me {
+			last = append(last, max(q.answeredAt[id], q.votersSince))
 		}
 	}
 	slices.Sort(last)
@@ -211,7 +246,7 @@ func (q *quorum) deadline() time.Duration {
 	switch {
 	case q.leading():
 		return min(q.heartbeatAt, q.lapsesAt())
-	case slices.Contains(q.voters, q.self):
+	case q.votes():
 		return q.electionAt
 	default:
 		return never
@@ -231,7 +266,7 @@ func (q *quorum) tick(now time.Duration) {
 		q.retrySnapshots(now)
 		q.node.Tick()
 		q.drain(now)
-	case !q.leading() && now >= q.electionAt && slices.Contains(q.voters, q.self):
+	case !q.leading() && now >= q.electionAt && q.votes():
 		q.electionAt = now + q.drawTimeout()
 		_ = q.node.Campaign() // refused while a membership change is committed but not applied: next time
 		q.drain(now)
@@ -241,8 +276,7 @@ func (q *quorum) tick(now time.Duration) {
 // resign steps down by moving to the next term.
 func (q *quorum) resign(now time.Duration) {
 	q.electionAt = now + q.drawTimeout()
-	self := raftID(q.self)
-	_ = q.node.Step(&pb.Message{Type: pb.MsgAppResp.Enum(), From: new(self), To: new(self), Term: new(q.term() + 1)})
+	_ = q.node.Step(&pb.Message{Type: pb.MsgAppResp.Enum(), From: new(q.me), To: new(q.me), Term: new(q.term() + 1)})
 	q.drain(now)
 }
 
@@ -253,20 +287,21 @@ func (q *quorum) propose(now time.Duration, data []byte) bool {
 	return err == nil
 }
 
-// proposeLearner appends the membership change that makes b a learner.
-func (q *quorum) proposeLearner(now time.Duration, b kafka.BrokerID) {
-	_ = q.node.ProposeConfChange(&pb.ConfChange{Type: pb.ConfChangeAddLearnerNode.Enum(), NodeId: new(raftID(b))})
+// proposeMember appends a change of the membership; it will be the log's last. False if this member may not.
+func (q *quorum) proposeMember(now time.Duration, what pb.ConfChangeType, id uint64) bool {
+	err := q.node.ProposeConfChange(&pb.ConfChange{Type: what.Enum(), NodeId: new(id)})
 	q.drain(now)
+	return err == nil
 }
 
-// learn applies a membership change.
-func (q *quorum) learn(e *pb.Entry) error {
-	cc, err := learnerOf(e)
+// changeMembers applies a change of the membership.
+func (q *quorum) changeMembers(e *pb.Entry) error {
+	cc, err := memberChangeOf(e)
 	if err != nil {
 		return err
 	}
-	if slices.Contains(q.voters, brokerID(cc.GetNodeId())) {
-		return fmt.Errorf("entry %d makes voter %d a learner", e.GetIndex(), brokerID(cc.GetNodeId()))
+	if cc.GetType() != pb.ConfChangeAddNode && slices.Equal(q.voters, []uint64{cc.GetNodeId()}) {
+		return fmt.Errorf("entry %d: %v of the last voter, %d", e.GetIndex(), cc.GetType(), brokerID(cc.GetNodeId()))
 	}
 	q.setMembers(q.node.ApplyConfChange(cc))
 	return nil
@@ -275,10 +310,8 @@ func (q *quorum) learn(e *pb.Entry) error {
 // setMembers remembers who is a member now.
 func (q *quorum) setMembers(members *pb.ConfState) {
 	q.members = members
-	q.learners = q.learners[:0]
-	for _, id := range members.GetLearners() {
-		q.learners = append(q.learners, brokerID(id))
-	}
+	q.voters = slices.Sorted(slices.Values(members.GetVoters()))
+	q.learners = slices.Sorted(slices.Values(members.GetLearners()))
 }
 
 // flushDone lets the messages leave that waited for a flush, and those of the flushes before it.
@@ -315,7 +348,7 @@ func (q *quorum) promise(m *pb.Message) {
 func (q *quorum) release(messages []*pb.Message) {
 	for _, m := range messages {
 		q.promise(m)
-		if m.GetTo() == raftID(q.self) {
+		if m.GetTo() == q.me {
 			_ = q.node.Step(m) // from raft to itself
 		} else {
 			q.send(m)
@@ -378,9 +411,8 @@ func (q *quorum) changeRole(now time.Duration, s *raft.SoftState) {
 
 // allAnswered lets the time within which a majority must answer begin anew.
 func (q *quorum) allAnswered(now time.Duration) {
-	for i := range q.answeredAt {
-		q.answeredAt[i] = now
-	}
+	clear(q.answeredAt)
+	q.votersSince = now
 }
 
 func (q *quorum) carryOut(m *pb.Message) error {

@@ -22,7 +22,7 @@ func register(v view, s sessions, req *kmsg.BrokerRegistrationRequest) decision 
 	resp := req.ResponseKind().(*kmsg.BrokerRegistrationResponse)
 	resp.BrokerEpoch = v.index
 	rec := metadata.RegisterBroker{ID: b, Epoch: kafka.BrokerEpoch(v.index), Incarnation: req.IncarnationID,
-		Endpoints: endpoints, Rack: rackOf(req), Fenced: true}
+		Endpoints: endpoints, Rack: rackOf(req), Directory: directoryOf(req), Fenced: true}
 	remember := func(int64) { s[b] = &session{spokeAt: v.now} }
 
 	old, known := v.img.Brokers[b]
@@ -34,7 +34,7 @@ func register(v view, s sessions, req *kmsg.BrokerRegistrationRequest) decision 
 	case old.Incarnation == req.IncarnationID: // the answer to its first request was lost
 		resp.BrokerEpoch = int64(old.Epoch)
 		rec.Epoch, rec.Fenced, rec.Stopping = old.Epoch, old.Fenced, old.Stopping
-		if slices.Equal(old.Endpoints, rec.Endpoints) && old.Rack == rec.Rack {
+		if slices.Equal(old.Endpoints, rec.Endpoints) && old.Rack == rec.Rack && old.Directory == rec.Directory {
 			return decision{answer: resp, then: remember}
 		}
 		return decision{records: []metadata.Record{rec}, answer: resp, then: remember}
@@ -49,6 +49,14 @@ func register(v view, s sessions, req *kmsg.BrokerRegistrationRequest) decision 
 		cause.Kind, lost = metadata.ByUncleanRegistration, b
 	}
 	return decision{records: append([]metadata.Record{rec}, v.takeOut(b, lost, cause)...), answer: resp, then: remember}
+}
+
+// directoryOf is the disk that a broker's metadata log is on, the first of those that it names; zero for one that names none.
+func directoryOf(req *kmsg.BrokerRegistrationRequest) (d [16]byte) {
+	if len(req.LogDirs) > 0 {
+		d = req.LogDirs[0]
+	}
+	return d
 }
 
 // endpointsOf is where a broker says that its listeners are to be reached; false for none, too many, one twice, or one without address.

@@ -90,7 +90,13 @@ func (s *scenario) build() kmsg.Request {
 			previous = s.epochs[b]
 		}
 		s.d.MaybeScanArgs(s.t, "previous", &previous)
-		return registration(b, byte(incarnation), previous)
+		req := registration(b, byte(incarnation), previous)
+		req.LogDirs = [][16]byte{s.directory(b)}
+		return req
+	case "add-voter":
+		return &kmsg.AddRaftVoterRequest{VoterID: int32(b), VoterDirectoryID: s.directory(b)}
+	case "remove-voter":
+		return &kmsg.RemoveRaftVoterRequest{VoterID: int32(b), VoterDirectoryID: s.directory(b)}
 	case "heartbeat":
 		req := s.heartbeatRequest(b, s.d.HasArg("want-fence"), s.d.HasArg("want-shutdown"))
 		s.d.MaybeScanArgs(s.t, "offset", &req.CurrentMetadataOffset)
@@ -125,6 +131,14 @@ func (s *scenario) build() kmsg.Request {
 	default:
 		return nil
 	}
+}
+
+// directory is the disk that a broker is on, or its first.
+func (s *scenario) directory(b kafka.BrokerID) DirectoryID {
+	if m := s.member(int(b)); m.c != nil && !s.d.HasArg("disk") {
+		return m.c.Directory()
+	}
+	return FirstDirectory(b)
 }
 
 func (s *scenario) buildCreate(topic string) kmsg.Request {

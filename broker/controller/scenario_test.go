@@ -13,21 +13,23 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"tidemark/broker/bug"
+	"tidemark/broker/disk"
 	"tidemark/broker/kafka"
 	"tidemark/broker/metadata"
 )
 
 // TestScenarios plays the stories in testdata/scenarios. The commands:
 //
-//	cluster voters=N [nodes=N] [classic] [unclean] [rebalance=D] [min-isr=N] [bug=NAME] [snapshot-bytes=N]
+//	cluster voters=N [nodes=N] [classic] [unclean] [rebalance=D] [min-isr=N] [bug=NAME] [snapshot-bytes=N] [auto-join]
 //	campaign N            member N stands for election; advance D moves the clock, [alive=(..)] brokers keep their sessions
-//	isolate N, heal       all messages from and to N are held; heal lets them go (drop: forgets them first)
+//	isolate N [inbound], heal  all messages from and to N are held, or those to it; heal lets them go (drop: forgets them first)
 //	duplicate             every message held is delivered, and held on
 //	hold-flushes N, release-flushes N
-//	kill N, powerfail N [keep=BYTES], start N [blank]
-//	producer-ids N, register, heartbeat, join, create, alter, elect-leaders, reassign, list-reassignments: requests to the active controller,
+//	kill N, powerfail N [keep=BYTES], start N [blank|formatted]: on an empty disk, or on one that has an id of its own
+//	producer-ids N, register, heartbeat, join, create, alter, elect-leaders, reassign, list-reassignments,
+//	add-voter, remove-voter N [disk=first]: requests to the active controller,
 //	or to=N; what is not answered at once is told by: answers
-//	state, quorum, steps  what members have, in words; files N: those of a member's metadata log
+//	state, quorum, voters, steps  what members have, in words; files N: those of a member's metadata log
 //	cut N BYTES           the files of a member that is down are cut short
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
@@ -54,6 +56,7 @@ type scenario struct {
 	t         *testing.T
 	d         *datadriven.TestData
 	isolated  map[kafka.BrokerID]bool
+	deaf      map[kafka.BrokerID]bool
 	unflushed map[kafka.BrokerID]bool
 	told      map[Token]bool
 	named     map[Token]string
@@ -74,7 +77,11 @@ func (s *scenario) run() string {
 	case "advance":
 		s.advance()
 	case "isolate":
-		s.isolated[kafka.BrokerID(n)] = true
+		if s.d.HasArg("inbound") {
+			s.deaf[kafka.BrokerID(n)] = true
+		} else {
+			s.isolated[kafka.BrokerID(n)] = true
+		}
 	case "drop":
 		s.wire = nil
 		return ""
@@ -86,6 +93,7 @@ func (s *scenario) run() string {
 		}
 	case "heal":
 		clear(s.isolated)
+		clear(s.deaf)
 	case "hold-flushes":
 		s.unflushed[kafka.BrokerID(n)] = true
 	case "release-flushes":
@@ -97,8 +105,11 @@ func (s *scenario) run() string {
 		s.d.MaybeScanArgs(s.t, "keep", &keep)
 		s.stop(s.member(n), true, keep)
 	case "start":
-		if s.d.HasArg("blank") {
+		if s.d.HasArg("blank") || s.d.HasArg("formatted") {
 			s.member(n).fs = newMemFS()
+		}
+		if m := s.member(n); s.d.HasArg("formatted") {
+			_ = disk.Run(m.fs, disk.Step{Op: disk.WriteFile, Path: MetaProperties, Data: FormatDirectory(m.id, DirectoryID{byte(m.id), byte(m.starts)})})
 		}
 		if err := s.start(s.member(n)); err != nil {
 			return err.Error()
@@ -109,7 +120,10 @@ func (s *scenario) run() string {
 		return s.quorum()
 	case "files":
 		names, _ := s.member(n).fs.ReadDir(logDir)
+		names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasSuffix(name, ".log") })
 		return strings.Join(names, "\n")
+	case "voters":
+		return s.voters()
 	case "cut":
 		files := s.member(n).fs.files
 		bytes, _ := strconv.Atoi(s.d.CmdArgs[1].Key)
@@ -137,6 +151,7 @@ func (s *scenario) newCluster() string {
 	s.d.MaybeScanArgs(s.t, "nodes", &nodes)
 	cfg := testConfig(voters)
 	s.d.MaybeScanArgs(s.t, "min-isr", &cfg.MinInsyncReplicas)
+	cfg.QuorumAutoJoin = s.d.HasArg("auto-join")
 	if s.d.HasArg("snapshot-bytes") {
 		bytes := 0
 		s.d.ScanArgs(s.t, "snapshot-bytes", &bytes)
@@ -156,7 +171,7 @@ func (s *scenario) newCluster() string {
 	if err != nil {
 		return err.Error()
 	}
-	*s = scenario{cluster: cl, t: s.t, d: s.d, isolated: map[kafka.BrokerID]bool{}, unflushed: map[kafka.BrokerID]bool{},
+	*s = scenario{cluster: cl, t: s.t, d: s.d, isolated: map[kafka.BrokerID]bool{}, deaf: map[kafka.BrokerID]bool{}, unflushed: map[kafka.BrokerID]bool{},
 		told: map[Token]bool{}, named: map[Token]string{}, epochs: map[kafka.BrokerID]int64{}}
 	return ""
 }
@@ -172,7 +187,7 @@ func (s *scenario) duration(key string) time.Duration {
 }
 
 func (s *scenario) quiet() error {
-	return s.settle(func(w wireMessage) bool { return s.isolated[w.from] || s.isolated[w.to] },
+	return s.settle(func(w wireMessage) bool { return s.isolated[w.from] || s.isolated[w.to] || s.deaf[w.to] },
 		func(id kafka.BrokerID) bool { return s.unflushed[id] })
 }
 
@@ -238,6 +253,28 @@ func (s *scenario) quorum() string {
 		fmt.Fprintf(&b, "%d %s in term %d, log %sto %d, applied to %d\n", m.id, role, m.c.Term(), first, m.c.q.log.last(), m.c.Image().Index)
 	}
 	return b.String()
+}
+
+// voters tells who each member believes votes and who only follows; a broker on a later disk than its first has a mark.
+func (s *scenario) voters() string {
+	list := func(ids []uint64) string {
+		var out []string
+		for _, id := range ids {
+			disk := ""
+			if id != raftID(brokerID(id)) {
+				disk = "'"
+			}
+			out = append(out, name(brokerID(id))+disk)
+		}
+		return strings.Join(out, ",")
+	}
+	var b strings.Builder
+	for _, m := range s.members {
+		if m.c != nil {
+			fmt.Fprintf(&b, "%d: voters %s; followed by %s\n", m.id, list(m.c.q.voters), list(m.c.q.learners))
+		}
+	}
+	return strings.ReplaceAll(b.String(), "; followed by \n", "\n")
 }
 
 func name(b kafka.BrokerID) string {
@@ -358,6 +395,10 @@ func (s *scenario) describe(resp kmsg.Response) string {
 			out += ", may shut down"
 		}
 		return out
+	case *kmsg.AddRaftVoterResponse:
+		return code(r.ErrorCode)
+	case *kmsg.RemoveRaftVoterResponse:
+		return code(r.ErrorCode)
 	case *kmsg.AllocateProducerIDsResponse:
 		if r.ErrorCode != 0 {
 			return code(r.ErrorCode)
@@ -418,6 +459,7 @@ func (s *scenario) describe(resp kmsg.Response) string {
 // broken is what no moment of any story may show.
 func (s *scenario) broken() string {
 	leaders := map[int64]kafka.BrokerID{}
+	applied := map[int64]uint64{}
 	for _, m := range s.members {
 		if m.c == nil {
 			continue
@@ -427,6 +469,14 @@ func (s *scenario) broken() string {
 				return fmt.Sprintf("%d and %d lead in term %d", other, m.id, m.c.Term())
 			}
 			leaders[m.c.Term()] = m.id
+		}
+		q := m.c.Quorum()
+		for i, digest := range q.Applied {
+			index := q.Index - int64(len(q.Applied)-1-i)
+			if other, ok := applied[index]; ok && other != digest {
+				return fmt.Sprintf("%d applied another entry %d than a member before it", m.id, index)
+			}
+			applied[index] = digest
 		}
 		img := m.c.Image()
 		for _, t := range img.Topics {

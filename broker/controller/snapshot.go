@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	pb "go.etcd.io/raft/v3/raftpb"
@@ -70,7 +69,7 @@ func readSnapshot(r *wireReader, last entryID) (*snapshot, error) {
 		for range n {
 			id := r.uvarint()
 			if r.err == nil && (!validMemberID(id) || seen[id]) {
-				return nil, fmt.Errorf("snapshot with member %d, expected ids from 1 to %d, each once", id, math.MaxInt32)
+				return nil, fmt.Errorf("snapshot with member %d, expected valid ids, each once", id)
 			}
 			seen[id] = true
 			*ids = append(*ids, id)
@@ -90,9 +89,6 @@ func readSnapshot(r *wireReader, last entryID) (*snapshot, error) {
 	s.data, r.rest = slices.Clone(r.rest[:size]), r.rest[size:]
 	return s, nil
 }
-
-// validMemberID reports whether raft's id of a member is one that raftID makes.
-func validMemberID(id uint64) bool { return id > 0 && id <= math.MaxInt32 }
 
 // logNameOf is the file that begins with the snapshot whose last entry is that.
 func logNameOf(last entryID) string {

@@ -2,13 +2,11 @@ package controller
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	pb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
 
-	"tidemark/broker/kafka"
 	"tidemark/broker/metadata"
 )
 
@@ -22,9 +20,9 @@ func (q *quorum) validate(m *pb.Message) error {
 	switch {
 	case !slices.Contains(wireTypes, typ):
 		return fmt.Errorf("raft message of type %d, expected one of %v", typ, wireTypes)
-	case m.GetTo() != raftID(q.self):
+	case brokerID(m.GetTo()) != q.self:
 		return fmt.Errorf("raft message for member %d, expected %d", brokerID(m.GetTo()), q.self)
-	case m.GetFrom() == 0 || m.GetFrom() > math.MaxInt32 || m.GetFrom() == raftID(q.self):
+	case !validMemberID(m.GetFrom()) || brokerID(m.GetFrom()) == q.self:
 		return fmt.Errorf("raft message from member %d, expected another member", brokerID(m.GetFrom()))
 	case m.GetTerm() == 0:
 		return fmt.Errorf("%v without a term", typ)
@@ -36,40 +34,15 @@ func (q *quorum) validate(m *pb.Message) error {
 			return fmt.Errorf("%v with %d, expected terms and indexes up to %d", typ, v, uint64(limit))
 		}
 	}
-	from := brokerID(m.GetFrom())
 	switch typ {
 	case pb.MsgApp:
-		if err := q.validVoter(from, typ); err != nil {
-			return err
-		}
 		return validEntries(m)
 	case pb.MsgSnap:
-		if err := q.validVoter(from, typ); err != nil {
-			return err
-		}
 		return validSnapshot(m)
 	case pb.MsgAppResp:
 		if q.leading() && m.GetTerm() == q.term() && m.GetIndex() > q.log.last() && !m.GetReject() {
 			return fmt.Errorf("%v of index %d, expected up to %d", typ, m.GetIndex(), q.log.last())
 		}
-		return q.validMember(from, typ)
-	case pb.MsgHeartbeatResp:
-		return q.validMember(from, typ)
-	default:
-		return q.validVoter(from, typ)
-	}
-}
-
-func (q *quorum) validVoter(b kafka.BrokerID, typ pb.MessageType) error {
-	if !slices.Contains(q.voters, b) {
-		return fmt.Errorf("%v from %d, expected one of the voters %v", typ, b, q.voters)
-	}
-	return nil
-}
-
-func (q *quorum) validMember(b kafka.BrokerID, typ pb.MessageType) error {
-	if !slices.Contains(q.voters, b) && !slices.Contains(q.learners, b) {
-		return fmt.Errorf("%v from %d, expected one of the voters %v or learners %v", typ, b, q.voters, q.learners)
 	}
 	return nil
 }
@@ -116,22 +89,22 @@ func validEntry(e *pb.Entry) error {
 		_, err := metadata.Decode(e.GetData())
 		return err
 	case pb.EntryConfChange:
-		_, err := learnerOf(e)
+		_, err := memberChangeOf(e)
 		return err
 	default:
-		return fmt.Errorf("entry %d of type %d, expected records or a new learner", e.GetIndex(), e.GetType())
+		return fmt.Errorf("entry %d of type %d, expected records or a change of the membership", e.GetIndex(), e.GetType())
 	}
 }
 
-// learnerOf reads the one change of membership that there is: a new learner. Voters come from the configuration and never
-// change, so no two voter changes can overlap (KIP-853).
-func learnerOf(e *pb.Entry) (*pb.ConfChange, error) {
+// memberChangeOf reads a change of the membership: one member at a time (KIP-853).
+func memberChangeOf(e *pb.Entry) (*pb.ConfChange, error) {
 	cc := &pb.ConfChange{}
 	if err := proto.Unmarshal(e.GetData(), cc); err != nil {
 		return nil, fmt.Errorf("entry %d: %w", e.GetIndex(), err)
 	}
-	if cc.GetType() != pb.ConfChangeAddLearnerNode || cc.GetNodeId() == 0 || cc.GetNodeId() > math.MaxInt32 {
-		return nil, fmt.Errorf("entry %d: %v of member %d, expected a new learner", e.GetIndex(), cc.GetType(), cc.GetNodeId())
+	switch typ := cc.GetType(); {
+	case typ != pb.ConfChangeAddLearnerNode && typ != pb.ConfChangeAddNode && typ != pb.ConfChangeRemoveNode, !validMemberID(cc.GetNodeId()):
+		return nil, fmt.Errorf("entry %d: %v of member %d, expected a learner, a voter or a removal, and a valid id", e.GetIndex(), typ, cc.GetNodeId())
 	}
 	return cc, nil
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	pb "go.etcd.io/raft/v3/raftpb"
-
-	"tidemark/broker/kafka"
 )
 
 // Raft messages between members: a version byte, a type byte, then varints in their shortest form. Strict, because raft itself
@@ -30,12 +28,6 @@ var wireTypes = []pb.MessageType{
 }
 
 var errWireShort = errors.New("ends early")
-
-// raftID is a broker's id among raft's, which keeps 0 for "none".
-func raftID(b kafka.BrokerID) uint64 { return uint64(b) + 1 }
-
-// brokerID is the reverse; raft's "none" becomes kafka.NoBroker.
-func brokerID(id uint64) kafka.BrokerID { return kafka.BrokerID(id) - 1 }
 
 func encodeMessage(m *pb.Message) []byte {
 	size := 64

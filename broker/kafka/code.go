@@ -60,6 +60,8 @@ const (
 	FetchSessionTopicIDError     Code = 106
 	IneligibleReplica            Code = 107
 	NewLeaderElected             Code = 108
+	DuplicateVoter               Code = 126
+	VoterNotFound                Code = 127
 )
 
 // String returns Kafka's name of the code, such as NOT_LEADER_OR_FOLLOWER.

@@ -12,7 +12,7 @@ import (
 // zigzag varints in their shortest form, strings and sets carry their length first, a bool is 0 or 1. Every value has one
 // encoding only, and what is not understood is an error: a member must not skip what others apply.
 
-const encodingVersion = 3
+const encodingVersion = 4
 
 const (
 	kindRegisterBroker = iota + 1
@@ -41,7 +41,7 @@ func appendRecord(b []byte, rec Record) []byte {
 	case RegisterBroker:
 		b = appendInt(append(b, kindRegisterBroker), int64(r.ID))
 		b = append(appendInt(b, int64(r.Epoch)), r.Incarnation[:]...)
-		b = appendString(appendEndpoints(b, r.Endpoints), r.Rack)
+		b = append(appendString(appendEndpoints(b, r.Endpoints), r.Rack), r.Directory[:]...)
 		return appendBool(appendBool(b, r.Fenced), r.Stopping)
 	case BrokerChange:
 		b = appendInt(append(b, kindBrokerChange), int64(r.ID))
@@ -154,7 +154,7 @@ func (d *decoder) record() Record {
 	switch kind := d.byte(); kind {
 	case kindRegisterBroker:
 		return RegisterBroker{ID: d.broker(), Epoch: kafka.BrokerEpoch(d.int()), Incarnation: d.id(),
-			Endpoints: d.endpoints(), Rack: d.string(), Fenced: d.bool(), Stopping: d.bool()}
+			Endpoints: d.endpoints(), Rack: d.string(), Directory: d.id(), Fenced: d.bool(), Stopping: d.bool()}
 	case kindBrokerChange:
 		return BrokerChange{ID: d.broker(), Epoch: kafka.BrokerEpoch(d.int()), Fenced: d.bool(), Stopping: d.bool()}
 	case kindTopic:

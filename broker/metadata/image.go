@@ -25,6 +25,7 @@ type Broker struct {
 	Incarnation [16]byte
 	Endpoints   []Endpoint // one a listener; never changed in place
 	Rack        string     // broker.rack, empty if none
+	Directory   [16]byte   // of the disk that the metadata log is on (the record's LogDirs, KIP-858); zero if it did not say
 	Fenced      bool
 	Stopping    bool // in controlled shutdown: no leader, not electable, not to be added to an ISR (KIP-841)
 }

@@ -41,7 +41,7 @@ var someRecord = rapid.Custom(func(t *rapid.T) Record {
 	switch rapid.IntRange(0, 7).Draw(t, "kind") {
 	case 0:
 		return RegisterBroker{broker, epoch, someID.Draw(t, "incarnation"), someEndpoints.Draw(t, "endpoints"),
-			text.Draw(t, "rack"), rapid.Bool().Draw(t, "fenced"), rapid.Bool().Draw(t, "stopping")}
+			text.Draw(t, "rack"), someID.Draw(t, "directory"), rapid.Bool().Draw(t, "fenced"), rapid.Bool().Draw(t, "stopping")}
 	case 1:
 		return BrokerChange{broker, epoch, rapid.Bool().Draw(t, "fenced"), rapid.Bool().Draw(t, "stopping")}
 	case 2:

@@ -16,6 +16,7 @@ type RegisterBroker struct {
 	Incarnation [16]byte
 	Endpoints   []Endpoint
 	Rack        string // broker.rack, empty if none
+	Directory   [16]byte
 	Fenced      bool
 	Stopping    bool
 }
