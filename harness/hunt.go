@@ -21,7 +21,12 @@ type Hunt struct {
 	First   int           // the number of the first of them, to hand parts to other processes
 	Budget  time.Duration // stop starting runs after so long; 0 is no limit
 	Workers int
-	// UntilFirst stops at the first violation, UntilClass at the first anomaly of that class, also where the contract allows it. First is
+	// Corpus is carried out before any seed, under numbers below 0: -1 is the first of it.
+	Corpus []CorpusRun
+	// Known lists failures that are expected, Today says on which day.
+	Known []Known
+	Today time.Time
+	// UntilFirst stops at the first violation that is not known, UntilClass at the first anomaly of that class, also where the contract allows it. First is
 	// by number: runs with lower numbers that are under way come to their end, those with higher ones are cut off.
 	UntilFirst bool
 	UntilClass checker.Class
@@ -38,6 +43,7 @@ type Tally struct {
 	Runs       int            `json:"runs"`
 	Valid      int            `json:"valid"`
 	Invalid    int            `json:"invalid"`
+	Known      int            `json:"known"` // of those invalid, the ones that are expected
 	Vacuous    int            `json:"vacuous"`
 	Unknown    int            `json:"unknown"`
 	Errors     int            `json:"errors"`
@@ -66,6 +72,9 @@ type Failure struct {
 	Reason string         `json:"reason"`
 	// Signature groups violations, see Signature; "" for a run that is not green for another reason.
 	Signature string `json:"signature,omitempty"`
+	// Known is why it is expected, Expired that it was and is no longer; "" if nobody knows it.
+	Known   string `json:"known,omitempty"`
+	Expired string `json:"expired,omitempty"`
 }
 
 // busy is how many acknowledged writes make a run a busy one.
@@ -77,25 +86,43 @@ const failuresMax = 1000
 // SeedOf is the seed of run number n of a hunt.
 func SeedOf(master uint64, n int) uint64 { return world.Stream(master, "hunt", n).Uint64() }
 
+// RunName is a run of a hunt in words, by its number.
+func RunName(n int) string {
+	if n < 0 {
+		return fmt.Sprintf("scenario %d of the corpus", -n)
+	}
+	return fmt.Sprintf("run %d", n)
+}
+
 // Go carries out the hunt; it returns early when ctx ends.
 func (h Hunt) Go(ctx context.Context) Tally {
 	begun := time.Now()
 	t := Tally{Bites: map[string]int{}, Allowed: map[string]int{}, Classes: map[string]int{}}
 	var mu sync.Mutex
 	more := func() bool { return h.Budget <= 0 || time.Since(begun) <= h.Budget }
-	race(ctx, h.First, h.First+h.Seeds, h.Workers, more, func(ctx context.Context, n int) bool {
-		res, err := h.one(ctx, n)
+	try := func(ctx context.Context, n int, run func() (*Result, error)) (ends bool) {
+		res, err := run()
 		if ctx.Err() != nil {
 			return false // cut off in the middle: it says nothing
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		t.add(n, res, err)
+		unknown := t.add(h, n, res, err)
 		if h.Each != nil {
 			h.Each(n, res, err)
 		}
-		return err == nil && (h.UntilFirst && res.Verdict.Status == checker.Invalid || h.UntilClass != "" && res.Shows(h.UntilClass))
+		return h.UntilFirst && unknown || err == nil && h.UntilClass != "" && res.Shows(h.UntilClass)
+	}
+	ended := race(ctx, 0, len(h.Corpus), h.Workers, more, func(ctx context.Context, i int) bool {
+		run := h.Corpus[i].Run
+		run.Bug, run.Started = h.Run.Bug, h.Run.Started
+		return try(ctx, -1-i, func() (*Result, error) { return h.carry(ctx, run) })
 	})
+	if ended < 0 {
+		race(ctx, h.First, h.First+h.Seeds, h.Workers, more, func(ctx context.Context, n int) bool {
+			return try(ctx, n, func() (*Result, error) { return h.one(ctx, n) })
+		})
+	}
 	t.finish(time.Since(begun))
 	return t
 }
@@ -110,6 +137,10 @@ func (h Hunt) one(ctx context.Context, n int) (*Result, error) {
 	if err != nil {
 		return &Result{Run: run}, err
 	}
+	return h.carry(ctx, run)
+}
+
+func (h Hunt) carry(ctx context.Context, run history.Run) (*Result, error) {
 	if h.Carry != nil {
 		return h.Carry(ctx, run)
 	}
@@ -123,12 +154,17 @@ func (r *Result) Shows(class checker.Class) bool {
 	})
 }
 
-func (t *Tally) add(n int, res *Result, err error) {
+// add counts a run, and reports whether it broke its contract as nobody expects.
+func (t *Tally) add(h Hunt, n int, res *Result, err error) (unknown bool) {
 	t.Runs++
 	if err != nil {
+		f := Failure{Number: n, Status: "error", Reason: err.Error()}
+		if res != nil {
+			f.Seed = res.Run.Seed
+		}
 		t.Errors++
-		t.fail(Failure{Seed: res.Run.Seed, Number: n, Status: "error", Reason: err.Error()})
-		return
+		t.fail(f)
+		return false
 	}
 	v := res.Verdict
 	t.Virtual += res.Virtual.Seconds()
@@ -144,7 +180,13 @@ func (t *Tally) add(n int, res *Result, err error) {
 		t.Unknown++
 	}
 	if v.Status != checker.Valid {
-		t.fail(Failure{Seed: res.Run.Seed, Number: n, Status: v.Status, Reason: v.Reason, Signature: Signature(v)})
+		f := Failure{Seed: res.Run.Seed, Number: n, Status: v.Status, Reason: v.Reason, Signature: Signature(v)}
+		f.Known, f.Expired = knownOn(h.Known, f.Signature, h.Today)
+		if v.Status == checker.Invalid && f.Known != "" {
+			t.Known++
+		}
+		unknown = v.Status == checker.Invalid && f.Known == ""
+		t.fail(f)
 	}
 	t.acked = append(t.acked, v.Stats.Acked)
 	if v.Stats.Acked >= busy || res.Run.Acks == 0 && v.Stats.Sends >= busy {
@@ -155,6 +197,7 @@ func (t *Tally) add(n int, res *Result, err error) {
 	}
 	t.seen(v)
 	t.faults(res.History)
+	return unknown
 }
 
 // faults counts those that were applied, and how many of them a probe saw undone.
@@ -238,6 +281,9 @@ func (t *Tally) finish(wall time.Duration) {
 // String is the tally as a table for people.
 func (t Tally) String() string {
 	out := fmt.Sprintf("runs %d: valid %d, invalid %d, vacuous %d, unknown %d, errors %d\n", t.Runs, t.Valid, t.Invalid, t.Vacuous, t.Unknown, t.Errors)
+	if t.Known > 0 {
+		out += fmt.Sprintf("of those invalid, %d are known\n", t.Known)
+	}
 	if t.Events > 0 {
 		out += fmt.Sprintf("simulated %.0f s in %.1f s (%.0f : 1), %d events (%.0f a second)\n",
 			t.Virtual, t.Seconds, t.Virtual/t.Seconds, t.Events, float64(t.Events)/t.Seconds)

@@ -24,10 +24,9 @@ func Signature(v checker.Verdict) string {
 type Group struct {
 	Signature string   `json:"signature"`
 	Count     int      `json:"count"`
-	First     Failure  `json:"first"`           // by number
-	Known     string   `json:"known,omitempty"` // why it is expected, if it is
-	Numbers   []int    `json:"numbers"`         // the runs, ascending, up to a limit
-	Seeds     []string `json:"seeds"`           // theirs
+	First     Failure  `json:"first"`   // by number
+	Numbers   []int    `json:"numbers"` // the runs, ascending, up to a limit
+	Seeds     []string `json:"seeds"`   // theirs
 }
 
 // groupNumbersMax bounds the runs that a group lists.
@@ -64,9 +63,12 @@ func groupTable(all []Group) string {
 	var out strings.Builder
 	out.WriteString("failures by signature:\n")
 	for _, g := range all {
-		fmt.Fprintf(&out, "  %s\n    %d runs, the first: run %d, seed %d\n", g.Signature, g.Count, g.First.Number, g.First.Seed)
-		if g.Known != "" {
-			fmt.Fprintf(&out, "    known: %s\n", g.Known)
+		fmt.Fprintf(&out, "  %s\n    in %d, the first: %s, seed %d\n", g.Signature, g.Count, RunName(g.First.Number), g.First.Seed)
+		switch {
+		case g.First.Known != "":
+			fmt.Fprintf(&out, "    known: %s\n", g.First.Known)
+		case g.First.Expired != "":
+			fmt.Fprintf(&out, "    no longer known: %s\n", g.First.Expired)
 		}
 	}
 	return out.String()

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,9 +29,9 @@ const keepMax = 20
 func huntCommand() *cobra.Command {
 	var o options
 	var h harness.Hunt
-	var master, configs string
-	var asJSON, twice, hashes bool
-	var allowVacuous float64
+	var master, configs, known string
+	var w huntWanted
+	var hashes bool
 	c := &cobra.Command{
 		Use:   "hunt",
 		Short: "Search seeds for one that breaks the contract",
@@ -51,7 +52,7 @@ func huntCommand() *cobra.Command {
 			if run.World == worldAuto {
 				run.World = chooseWorld(c)
 			}
-			if run.World != harness.Simulated && (twice || hashes) {
+			if run.World != harness.Simulated && (w.twice || hashes) {
 				return usage(fmt.Errorf("--twice and --hashes compare trace hashes, expected --world %s: the world %s has none", harness.Simulated, run.World))
 			}
 			if !c.Flags().Changed("workers") {
@@ -61,7 +62,10 @@ func huntCommand() *cobra.Command {
 			if _, err := harness.Expand(run, plan); err != nil {
 				return usage(err)
 			}
-			if err := bounds(h, allowVacuous); err != nil {
+			if err := bounds(h, w.allowVacuous); err != nil {
+				return usage(err)
+			}
+			if err := w.check(run.World); err != nil {
 				return usage(err)
 			}
 			if run.World == harness.Contained {
@@ -76,7 +80,11 @@ func huntCommand() *cobra.Command {
 			if hashes {
 				return printHashes(c, h)
 			}
-			return hunt(c, h, o.out, asJSON, twice, allowVacuous)
+			if err := recall(&h, w.corpus, known); err != nil {
+				return usage(err)
+			}
+			w.out = o.out
+			return hunt(c, h, w)
 		},
 	}
 	o.register(c)
@@ -90,10 +98,14 @@ func huntCommand() *cobra.Command {
 	f.BoolVar(&h.UntilFirst, "until-first", false, "stop at the first violation")
 	f.StringVar((*string)(&h.UntilClass), "until-class", "", "stop at the first anomaly of this class, allowed or not:\n"+classes(",\n"))
 	f.StringVar(&o.out, "out", ".", "directory in which runs/ stands")
-	f.BoolVar(&asJSON, "json", false, "print the tally as JSON")
-	f.BoolVar(&twice, "twice", false, "run each seed again in another process and compare")
+	f.StringVar(&w.corpus, "corpus", "", "directory of scenarios that are carried out first; the first failure of each signature that it lacks is added")
+	f.BoolVar(&w.shrink, "shrink", false, "shrink the first failure of each signature")
+	f.DurationVar(&w.shrinking, "shrink-budget", time.Minute, "of shrinking one failure")
+	f.StringVar(&known, "known", "", "file with known failures, which count as none until they expire: a JSON array of {signature, reason, expires}")
+	f.BoolVar(&w.json, "json", false, "print the tally as JSON")
+	f.BoolVar(&w.twice, "twice", false, "run each seed again in another process and compare")
 	f.BoolVar(&hashes, "hashes", false, "print only number and trace hash of each run")
-	f.Float64Var(&allowVacuous, "allow-vacuous", 5, "per cent of the runs that may be vacuous")
+	f.Float64Var(&w.allowVacuous, "allow-vacuous", 5, "per cent of the runs that may be vacuous")
 	return c
 }
 
@@ -122,7 +134,7 @@ func printHashes(c *cobra.Command, h harness.Hunt) error {
 	return out.Flush()
 }
 
-func hunt(c *cobra.Command, h harness.Hunt, outDir string, asJSON, twice bool, allowVacuous float64) error {
+func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 	log, out := c.ErrOrStderr(), c.OutOrStdout()
 	fmt.Fprintf(log, "tidemark %s, hunt from master seed %d: %s%s on %s\n%s", harness.Version, h.Master, counted(h.Seeds, "seed"), lasting(h), counted(h.Workers, "worker"), huntSetting(h))
 	warnLate(log, h.Run)
@@ -131,12 +143,16 @@ func hunt(c *cobra.Command, h harness.Hunt, outDir string, asJSON, twice bool, a
 	replays := map[int]string{}
 	kept := newKeeper(h.UntilClass)
 	if h.Run.World == harness.Contained {
-		h.Carry = carryContained(outDir, log, kept.keep)
+		h.Carry = carryContained(w.out, log, kept.keep)
 	}
-	bar := startProgress(log, h.Seeds)
+	bar := startProgress(log, h.Seeds+len(h.Corpus))
+	first := firsts{}
 	h.Each = func(n int, res *harness.Result, err error) {
 		bar.step(err != nil || res.Verdict.Status == checker.Invalid)
 		found[n] = res.Hash
+		if err == nil {
+			first.note(n, res)
+		}
 		switch {
 		case err != nil:
 		case h.Run.World == harness.Contained:
@@ -153,13 +169,13 @@ func hunt(c *cobra.Command, h harness.Hunt, outDir string, asJSON, twice bool, a
 		if replays[n] != "" {
 			continue // a run in containers, which cannot be had once more
 		}
-		d, err := keep(c.Context(), outDir, failing[n])
+		d, err := keep(c.Context(), w.out, failing[n])
 		if err != nil {
 			return trouble(err)
 		}
 		replays[n] = harness.ReplayLine(d)
 	}
-	if asJSON {
+	if w.json {
 		if err := printJSON(out, tally, exitValid); err != nil {
 			return err
 		}
@@ -171,13 +187,16 @@ func hunt(c *cobra.Command, h harness.Hunt, outDir string, asJSON, twice bool, a
 		}
 		for _, f := range tally.Failures {
 			if _, kept := replays[f.Number]; !kept {
-				fmt.Fprintf(out, "%s: run %d, seed %d: %s\n", f.Status, f.Number, f.Seed, f.Reason)
+				fmt.Fprintf(out, "%s: %s, seed %d: %s\n", f.Status, harness.RunName(f.Number), f.Seed, f.Reason)
 			}
 		}
 	}
 	for _, n := range slices.Sorted(maps.Keys(replays)) {
 		v := failing[n].Verdict
-		fmt.Fprintf(out, "%s: run %d, seed %d: %s\n  %s: %s\n", v.Status, n, failing[n].Run.Seed, v.Reason, harness.ReplayWord(h.Run), replays[n])
+		fmt.Fprintf(out, "%s: %s, seed %d: %s\n  %s: %s\n", v.Status, harness.RunName(n), failing[n].Run.Seed, v.Reason, harness.ReplayWord(h.Run), replays[n])
+	}
+	if err := w.reduce(c, h, out, tally.Groups, first); err != nil {
+		return trouble(err)
 	}
 	if h.Run.World == harness.Contained {
 		left, err := leftByContainers()
@@ -186,13 +205,13 @@ func hunt(c *cobra.Command, h harness.Hunt, outDir string, asJSON, twice bool, a
 		}
 		fmt.Fprintln(out, left)
 	}
-	if twice && c.Context().Err() == nil {
+	if w.twice && c.Context().Err() == nil {
 		if err := compareHashes(c, h, found); err != nil {
 			return trouble(err)
 		}
 		fmt.Fprintf(out, "%d seeds run again by another process with another GOMAXPROCS: the same hashes\n", len(found))
 	}
-	return ended(huntExit(c.Context(), tally, allowVacuous))
+	return ended(huntExit(c.Context(), tally, w.allowVacuous))
 }
 
 // lasting says how long the runs of a hunt are, if they are all of one length.
@@ -305,7 +324,7 @@ func worthKeeping(res *harness.Result, class checker.Class) bool {
 
 func huntExit(ctx context.Context, t harness.Tally, allowVacuous float64) int {
 	switch {
-	case t.Invalid > 0:
+	case t.Invalid > t.Known:
 		return exitViolation
 	case ctx.Err() != nil:
 		return exitInterrupted

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tidemark/harness"
+)
+
+// huntWanted is what a hunt is to do with what it finds.
+type huntWanted struct {
+	out          string // directory in which runs/ stands
+	json, twice  bool
+	allowVacuous float64
+	corpus       string // directory, "" for none
+	shrink       bool
+	shrinking    time.Duration // budget
+}
+
+func (w huntWanted) check(world string) error {
+	switch {
+	case w.shrink && w.shrinking <= 0:
+		return fmt.Errorf("--shrink-budget %v, expected a positive duration", w.shrinking)
+	case world != harness.Simulated && (w.shrink || w.corpus != ""):
+		return fmt.Errorf("--shrink and --corpus repeat runs exactly, expected --world %s", harness.Simulated)
+	case w.twice && w.corpus != "":
+		return errors.New("--twice and --corpus exclude each other: the second process would find what the first one added")
+	}
+	return nil
+}
+
+// recall reads what a hunt is to know beforehand.
+func recall(h *harness.Hunt, corpus, known string) (err error) {
+	h.Today = time.Now()
+	if corpus != "" {
+		if h.Corpus, err = harness.ReadCorpus(corpus); err != nil {
+			return fmt.Errorf("--corpus: %w", err)
+		}
+	}
+	if known == "" {
+		return nil
+	}
+	text, err := readBounded(known)
+	if err != nil {
+		return fmt.Errorf("--known: %w", err)
+	}
+	if h.Known, err = harness.ReadKnown(text); err != nil {
+		return fmt.Errorf("--known %s: %w", known, err)
+	}
+	return nil
+}
+
+// signaturesMax bounds the signatures of which a hunt keeps a run.
+const signaturesMax = 100
+
+// firsts holds the first failure of each signature, by the runs' numbers.
+type firsts map[string]numbered
+
+// numbered is a run of a hunt.
+type numbered struct {
+	n   int
+	res *harness.Result
+}
+
+// note keeps a result if no run before it has its signature.
+func (f firsts) note(n int, res *harness.Result) {
+	s := harness.Signature(res.Verdict)
+	if was, seen := f[s]; s != "" && (seen && n < was.n || !seen && len(f) < signaturesMax) {
+		f[s] = numbered{n, res}
+	}
+}
+
+// reduce shrinks the first failure of each signature that nobody knows, and adds it to the corpus, as far as that is wanted.
+func (w huntWanted) reduce(c *cobra.Command, h harness.Hunt, out io.Writer, groups []harness.Group, first firsts) error {
+	for _, g := range groups {
+		res := first[g.Signature].res
+		if res == nil || g.First.Known != "" || c.Context().Err() != nil {
+			continue
+		}
+		run := res.Run
+		if w.shrink {
+			state, small, err := harness.Shrink{Run: run, Budget: w.shrinking, Workers: h.Workers}.Go(c.Context())
+			if err != nil {
+				fmt.Fprintf(out, "not shrunk: %s: %v\n", g.Signature, err)
+			} else {
+				run = state.Best
+				d, err := keep(c.Context(), w.out, small)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(out, "shrunk: %s\n  %s\n%s  replay: %s\n", g.Signature, sizeOf(run), indented(run.Plan), harness.ReplayLine(d))
+			}
+		}
+		if w.corpus == "" {
+			continue
+		}
+		path, err := harness.AddToCorpus(w.corpus, h.Corpus, run, g.Signature)
+		if err != nil {
+			return err
+		}
+		if path != "" {
+			fmt.Fprintf(out, "added to the corpus: %s\n", path)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tidemark/history"
+)
+
+// A corpus is a directory of scenarios: runs that failed once, which a hunt carries out before any random seed. They are kept without the
+// bug that was on.
+
+// corpusMax bounds a corpus, corpusFileMax one of its files in bytes.
+const (
+	corpusMax     = 10_000
+	corpusFileMax = 1 << 20
+)
+
+// CorpusRun is a run of a corpus.
+type CorpusRun struct {
+	Name      string // of its file
+	Run       history.Run
+	Signature string // of the failure for which it was kept
+}
+
+// ReadCorpus reads the runs of a corpus, in order of their names; a directory that is missing has none. The error names the file.
+func ReadCorpus(dir string) ([]CorpusRun, error) {
+	files, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var out []CorpusRun
+	for _, f := range files {
+		if f.IsDir() || filepath.Ext(f.Name()) != ".txt" {
+			continue
+		}
+		if len(out) == corpusMax {
+			return nil, fmt.Errorf("%s: more than %d scenarios", dir, corpusMax)
+		}
+		path := filepath.Join(dir, f.Name())
+		if info, err := f.Info(); err != nil || info.Size() > corpusFileMax {
+			return nil, fmt.Errorf("%s: expected a file of at most %d bytes (%v)", path, corpusFileMax, err)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		options, plan, outcome, err := ReadScenario(string(text))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		run, err := ScenarioRun(options, plan)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		_, signature, _ := strings.Cut(outcome, ": ")
+		out = append(out, CorpusRun{Name: f.Name(), Run: run, Signature: signature})
+	}
+	return out, nil
+}
+
+// ReadScenario takes the text of one scenario apart: its options, its plan, and the first line of its outcome.
+func ReadScenario(text string) (options []string, plan, outcome string, err error) {
+	var lines []string
+	begun := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		switch {
+		case begun && line == "----":
+			plan, lines = strings.Join(lines, "\n")+"\n", nil
+			_, rest, _ := strings.Cut(text, "\n----\n")
+			outcome, _, _ = strings.Cut(rest, "\n")
+			return options, plan, outcome, nil
+		case begun:
+			lines = append(lines, line)
+		case line == "" || strings.HasPrefix(line, "#"):
+		case line == "run" || strings.HasPrefix(line, "run "):
+			options, begun = strings.Fields(line)[1:], true
+		default:
+			return nil, "", "", fmt.Errorf("%.80q, expected run and its options", line)
+		}
+	}
+	return nil, "", "", errors.New("the scenario has no end, expected run, a plan and ----")
+}
+
+// AddToCorpus keeps a failing run, unless the corpus has one for its signature. It returns the file's path, "" if there was one already.
+func AddToCorpus(dir string, corpus []CorpusRun, run history.Run, signature string) (string, error) {
+	if slices.ContainsFunc(corpus, func(c CorpusRun) bool { return c.Signature == signature }) {
+		return "", nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	run.Bug = ""
+	path := filepath.Join(dir, fmt.Sprintf("%s-%d.txt", slug(signature), run.Seed))
+	text := ScenarioText(run, "# "+signature+"\n", "invalid: "+signature+"\n")
+	return path, os.WriteFile(path, []byte(text), 0o644)
+}
+
+// slug is a text as part of a file's name.
+func slug(text string) string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	name := strings.Join(words, "-")
+	return strings.TrimRight(name[:min(len(name), 80)], "-")
+}

@@ -1,0 +1,56 @@
+package harness
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Known is a failure that is expected for the time being.
+type Known struct {
+	Signature string `json:"signature"` // see Signature
+	Reason    string `json:"reason"`    // why it may stay, in a sentence
+	Expires   string `json:"expires"`   // the last day on which it is expected, as 2026-12-31
+}
+
+// ReadKnown reads a list of known failures: a JSON array of objects with signature, reason and expires. The error names the entry, what is
+// wrong with it and what was expected.
+func ReadKnown(text []byte) ([]Known, error) {
+	var list []Known
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&list); err != nil {
+		return nil, fmt.Errorf("expected a JSON array of {signature, reason, expires}: %.300s", err.Error())
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("expected the end of the file at byte %d, after the array", dec.InputOffset())
+	}
+	for i, k := range list {
+		if _, err := time.Parse(time.DateOnly, k.Expires); err != nil {
+			return nil, fmt.Errorf("entry %d: expires %.40q, expected a date as 2026-12-31", i+1, k.Expires)
+		}
+		if k.Signature == "" || k.Reason == "" {
+			return nil, fmt.Errorf("entry %d: signature %.300q and reason %.300q, expected both", i+1, k.Signature, k.Reason)
+		}
+	}
+	return list, nil
+}
+
+// knownOn is why a signature is expected on a day; expired tells of an entry that was, up to another day. Both are "" for a failure that
+// nobody knows.
+func knownOn(list []Known, signature string, today time.Time) (reason, expired string) {
+	day := today.UTC().Format(time.DateOnly)
+	for _, k := range list {
+		switch {
+		case k.Signature != signature:
+		case day <= k.Expires:
+			return k.Reason, ""
+		default:
+			expired = fmt.Sprintf("it was expected until %s, today is %s: %s", k.Expires, day, k.Reason)
+		}
+	}
+	return "", expired
+}
