@@ -146,8 +146,8 @@ func (w *World) ProbeDisk(b history.BrokerID) (world.DiskState, error) {
 	return h.drive.faults.seen, nil
 }
 
-// FlipBit kills the process and inverts a bit of a partition's log above its recovery point, where every byte is as likely; the broker dies and
-// nothing else happens if there is none.
+// FlipBit kills the process and inverts a bit of a partition's log above its recovery point, where every byte is as likely, but for those that
+// no CRC covers; the broker dies and nothing else happens if there is none.
 func (w *World) FlipBit(b history.BrokerID) (string, error) {
 	h, err := w.target("flip a bit of", b, hostUp, hostPaused, hostFrozen)
 	if err != nil {
@@ -164,7 +164,7 @@ func (w *World) FlipBit(b history.BrokerID) (string, error) {
 }
 
 func (d *drive) flipBit() (detail string, err error) {
-	places, err := d.unverified()
+	places, err := d.guarded()
 	if err != nil {
 		return "", err
 	}
@@ -189,8 +189,8 @@ func (d *drive) flipBit() (detail string, err error) {
 	return "", errors.New("the bit to flip is beyond all logs")
 }
 
-// unverified lists where the partitions' logs lie above their recovery points, in order of directory: what recovery reads after a crash.
-func (d *drive) unverified() ([]log.Place, error) {
+// guarded lists where recovery finds what became of the partitions' logs above their recovery points, in order of directory.
+func (d *drive) guarded() ([]log.Place, error) {
 	points, err := readCheckpoint(d, "recovery-point-offset-checkpoint")
 	if err != nil {
 		return nil, err
@@ -206,11 +206,11 @@ func (d *drive) unverified() ([]log.Place, error) {
 		if !isDir || !ok {
 			continue
 		}
-		above, err := log.Above(d, dir, points[tp])
+		guarded, err := log.Guarded(d, dir, points[tp])
 		if err != nil {
 			return nil, err
 		}
-		places = append(places, above...)
+		places = append(places, guarded...)
 	}
 	return places, nil
 }

@@ -39,7 +39,8 @@ type Disks interface {
 	MendDisk(b history.BrokerID) error
 	// SlowDisk lets a broker's flushes take so many times longer from now on; 1 is as they were.
 	SlowDisk(b history.BrokerID, times float64) error
-	// FlipBit kills the process and then inverts one bit of a partition's log, above its recovery point. Detail says which.
+	// FlipBit kills the process and then inverts one bit of a partition's log, above its recovery point, that recovery cannot miss: not one of a
+	// batch's leader epoch, which no CRC covers. Detail says which.
 	FlipBit(b history.BrokerID) (detail string, err error)
 	// ProbeDisk tells what has met a fault.
 	ProbeDisk(b history.BrokerID) (DiskState, error)

@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 
+	"tidemark/broker/bug"
 	"tidemark/broker/disk"
 	"tidemark/broker/kafka"
 )
@@ -74,6 +75,10 @@ func (l *Log) FlushSteps() ([]disk.Step, kafka.Offset) {
 			steps = append(steps, disk.Step{Op: disk.SyncDir, Path: l.dir})
 		}
 		steps = append(steps, disk.Step{Op: disk.SyncDir, Path: path.Dir(l.dir)})
+	}
+	ownDir := func(s disk.Step) bool { return s.Op == disk.SyncDir && s.Path == l.dir }
+	if l.cfg.Bug.Bites(bug.DirectoryUnsynced, slices.ContainsFunc(steps, ownDir)) {
+		steps = slices.DeleteFunc(steps, ownDir)
 	}
 	f.underWay = append(f.underWay, flushUnderWay{f.version, l.end, l.end})
 	return steps, l.end

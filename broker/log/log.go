@@ -87,6 +87,11 @@ func (l *Log) Close() error {
 
 func (l *Log) active() *segment { return l.segments[len(l.segments)-1] }
 
+// Rolled reports whether a segment, other than the first, starts at o.
+func (l *Log) Rolled(o kafka.Offset) bool {
+	return o > l.segments[0].base && o < l.end && l.segments[l.segmentOf(o)].base == o
+}
+
 // segmentOf is the index of the last segment that starts at or below o, which must not be below Start.
 func (l *Log) segmentOf(o kafka.Offset) int {
 	i, found := slices.BinarySearchFunc(l.segments, o, func(s *segment, o kafka.Offset) int {

@@ -13,47 +13,51 @@ type Place struct {
 	From, To int64
 }
 
-// Above lists where the files of a replica whose broker is stopped keep the batches from the one that holds offset o on, to the end of each
-// file, whatever stands there. It changes nothing.
-func Above(fsys disk.FS, dir string, o kafka.Offset) ([]Place, error) {
+// Guarded lists where the files of a replica whose broker is stopped keep bytes in which recovery from a recovery point on finds any change:
+// those of the batches from the one that holds the point on, and whatever stands behind them. It leaves out each batch's leader epoch, which
+// the CRC does not cover, as leaders write it. It changes nothing.
+func Guarded(fsys disk.FS, dir string, recoveryPoint kafka.Offset) ([]Place, error) {
 	bases, err := listSegments(fsys, dir)
 	if err != nil {
 		return nil, fmt.Errorf("look into %s: %w", dir, err)
 	}
 	var places []Place
 	for i, base := range bases {
-		if i+1 < len(bases) && bases[i+1] <= o {
+		if i+1 < len(bases) && bases[i+1] <= recoveryPoint {
 			continue
 		}
 		s := newSegment(dir, base)
 		if err := s.openFiles(fsys, false); err != nil {
 			return nil, fmt.Errorf("look into %s: %w", dir, err)
 		}
-		from := position(s, o)
+		places = append(places, s.guarded(recoveryPoint)...)
 		if err := s.close(); err != nil {
 			return nil, fmt.Errorf("look into %s: %w", dir, err)
-		}
-		if from < s.size {
-			places = append(places, Place{s.logPath, from, s.size})
 		}
 	}
 	return places, nil
 }
 
-// position is where the batch that holds o begins, by the headers of those before; the end of the file, or of what can be read as batches, if
-// there is none.
-func position(s *segment, o kafka.Offset) (pos int64) {
+// guarded is Guarded for one segment.
+func (s *segment) guarded(recoveryPoint kafka.Offset) (places []Place) {
 	var w window
-	for next := s.base; next < o && s.size-pos >= headerSize; {
+	pos := int64(0)
+	for s.size-pos >= headerSize {
 		h, err := w.read(s, pos, headerSize, windowBytes)
 		if err != nil {
-			return pos
+			return places
 		}
 		b, err := ParseBatch(h)
-		if err != nil || b.Base != next || b.Last >= o {
-			return pos
+		if err != nil || int64(b.Size) > s.size-pos {
+			break
 		}
-		pos, next = pos+int64(b.Size), b.Last+1
+		if b.Last >= recoveryPoint {
+			places = append(places, Place{s.logPath, pos, pos + atEpoch}, Place{s.logPath, pos + atMagic, pos + int64(b.Size)})
+		}
+		pos += int64(b.Size)
 	}
-	return pos
+	if pos < s.size {
+		places = append(places, Place{s.logPath, pos, s.size})
+	}
+	return places
 }

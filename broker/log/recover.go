@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tidemark/broker/bug"
 	"tidemark/broker/disk"
 	"tidemark/broker/kafka"
 )
@@ -264,7 +265,7 @@ func (r *recovery) scan(s *segment) error {
 	var w window
 	pos := int64(0)
 	for pos < s.size {
-		b, err := verify(&w, s, pos, s.end, max(0, l.epochs.latest()))
+		b, err := verify(&w, s, pos, s.end, max(0, l.epochs.latest()), l.cfg.Bug)
 		if err != nil {
 			if ioErr := ignoreCorrupt(err); ioErr != nil {
 				return ioErr
@@ -286,7 +287,7 @@ func (r *recovery) scan(s *segment) error {
 
 // verify reads the batch at pos, which must start at offset next, in epoch or a later one. It reads in pieces, so that a
 // length that is nonsense costs no memory.
-func verify(w *window, s *segment, pos int64, next kafka.Offset, epoch kafka.Epoch) (Batch, error) {
+func verify(w *window, s *segment, pos int64, next kafka.Offset, epoch kafka.Epoch, on *bug.Switch) (Batch, error) {
 	if s.size-pos < headerSize {
 		return Batch{}, reject(kafka.CorruptMessage, "%d bytes left, expected a batch header of %d", s.size-pos, headerSize)
 	}
@@ -315,7 +316,7 @@ func verify(w *window, s *segment, pos int64, next kafka.Offset, epoch kafka.Epo
 		crc = crc32.Update(crc, castagnoli, piece)
 		at += int64(len(piece))
 	}
-	if crc != b.CRC {
+	if crc != b.CRC && !on.Bites(bug.CRCUnchecked, true) {
 		return b, reject(kafka.CorruptMessage, "batch at offset %d has CRC %08x, expected %08x", b.Base, b.CRC, crc)
 	}
 	return b, nil

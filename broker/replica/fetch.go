@@ -214,6 +214,10 @@ func (m *Manager) readBound(op *fetchOp, p *Partition) kafka.Offset {
 	if p.role != leading && m.cfg.Bug.Bites(bug.FollowerReadsPastHW, bound != end) || p.role == leading && m.cfg.Bug.Bites(bug.ReadPastHW, bound != end) {
 		return end
 	}
+	// The position of an offset at which a segment was rolled is that of the end of the one before: it bounds nothing in the next one.
+	if op.follower == kafka.NoBroker && m.cfg.Bug.Bites(bug.UnstableReadLimit, bound < end && p.log.Rolled(bound)) {
+		return end
+	}
 	return bound
 }
 
