@@ -73,7 +73,7 @@ type anomaly struct {
 }
 
 func newLogCheck(run history.Run, h *history.History, contract Contract) *logCheck {
-	return &logCheck{premises: premises{run: run, h: h, contract: contract, settled: settled(h), dense: !trims(run)}}
+	return &logCheck{premises: premises{run: run, h: h, contract: contract, settled: settled(h), dense: !run.Retains()}}
 }
 
 // settled reports whether the cluster came to rest before the final reads: settling began, did not fail, and was followed by another phase. A
@@ -318,7 +318,7 @@ func (c *partCheck) checkAcks() {
 			continue
 		}
 		here := l.at(w.offset)
-		whole := w.offset < 0 && l.whole()
+		whole := w.offset < 0 && (l.whole() || c.removable == 0 && l.wholeFrom(l.begins))
 		if here != nil || w.returnIndex < l.read && (whole || w.offset >= 0 && (l.covers(w.offset) || c.vanished(w.offset))) {
 			a := anomaly{class: LostWrite, part: c.part, offset: w.offset, value: w.value, send: w.op, op: -1, other: valueOf(here)}
 			if a.below = w.offset >= 0 && c.vanished(w.offset); a.below {

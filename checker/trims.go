@@ -1,24 +1,9 @@
 package checker
 
-import (
-	"strings"
-
-	"tidemark/history"
-)
+import "tidemark/history"
 
 // Records leave a log's beginning in two ways that are no loss: retention, where the run's configuration has it, and DeleteRecords, up to the
 // offset that somebody asked for. A log start beyond that is nobody's wish, and what was acknowledged below it is lost.
-
-// trims reports whether the run's configuration lets brokers remove old records.
-func trims(run history.Run) bool {
-	for key, value := range run.Config {
-		limit := strings.Contains(key, "retention.") && !strings.Contains(key, "interval") && value != "-1"
-		if limit || strings.Contains(key, "cleanup.policy") && strings.Contains(value, "compact") {
-			return true
-		}
-	}
-	return false
-}
 
 // askTrims finds how far somebody asked for records to be removed. A request of unknown outcome may have been carried out, one that was refused
 // was not; one that asked for all below the high watermark says how far that was only where it was answered.

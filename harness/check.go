@@ -30,6 +30,8 @@ func check(run history.Run) error {
 	}{
 		{"duration", run.Duration, time.Second, durationMax},
 		{"settle", run.Settle, time.Second, durationMax},
+		{"trim", run.Trim, 0, durationMax},
+		{"read bound", run.ReadBound, 0, durationMax},
 	} {
 		if o.value < o.lo || o.value > o.hi {
 			return fmt.Errorf("%s: %v, expected %v to %v", o.name, o.value, o.lo, o.hi)
@@ -67,6 +69,9 @@ func check(run history.Run) error {
 	if !topicName(run.Topic) {
 		return fmt.Errorf("topic: %q, expected 1 to %d of a-z, A-Z, 0-9, '.', '_' and '-', and neither \".\" nor \"..\"",
 			run.Topic[:min(len(run.Topic), 300)], topicMax)
+	}
+	if run.Recreated != "" && (!topicName(run.Recreated) || run.Recreated == run.Topic || run.World != Simulated) {
+		return fmt.Errorf("recreated topic: %q, expected another topic's name than %q, and --world %s", run.Recreated[:min(len(run.Recreated), 300)], run.Topic, Simulated)
 	}
 	if _, err := bug.Parse(run.Bug); err != nil {
 		return err

@@ -44,12 +44,16 @@ func (l *loop) execute() error {
 		Env: l.env, Cluster: l.cluster, Record: l.record,
 		Topic: l.run.Topic, Parts: l.run.Parts, Factor: l.run.Factor, Acks: l.run.Acks, Idempotent: l.run.Idempotent,
 		Writers: l.run.Writers, Readers: l.run.Readers, Rate: l.run.Rate, Timeout: requestBound,
-		Lossy: !durable(l.run), Nearby: l.run.FollowerFetch,
+		Lossy: !durable(l.run), Nearby: l.run.FollowerFetch, Trims: l.run.Removes(), Trim: l.run.Trim,
 	}
 	if work.ForeignWriters, work.ForeignReaders = l.run.Franz(); work.ForeignWriters > 0 {
 		if work.Foreign, err = franzClients(l.cluster); err != nil {
 			return fmt.Errorf("%w: %w", errHarness, err)
 		}
+	}
+	var visit *workloads.Visitor
+	if l.run.Recreated != "" {
+		visit = &workloads.Visitor{Append: work, Topic: l.run.Recreated}
 	}
 	l.tell.watch(l.record, l.env.Now, plan)
 	l.tell.enter(PhaseCreate)
@@ -57,6 +61,12 @@ func (l *loop) execute() error {
 	if err := work.Create(createBound); err != nil {
 		l.record.Mark("create", true, err.Error())
 		return fmt.Errorf("%w: topic %s: %w", errHarness, l.run.Topic, err)
+	}
+	if visit != nil {
+		if err := visit.Create(createBound); err != nil {
+			l.record.Mark("create", true, err.Error())
+			return fmt.Errorf("%w: topic %s: %w", errHarness, l.run.Recreated, err)
+		}
 	}
 	var done atomic.Bool
 	l.env.Go("observer", func() {
@@ -67,10 +77,10 @@ func (l *loop) execute() error {
 		}
 	})
 	defer done.Store(true)
-	if err := l.loadUnderFaults(work, plan); err != nil {
+	if err := l.loadUnderFaults(work, visit, plan); err != nil {
 		return err
 	}
-	l.settle(work)
+	l.settle(work, visit)
 	l.tell.enter(PhaseLogs)
 	for _, b := range l.cluster.Brokers() {
 		for _, d := range l.cluster.Dump(b) {
@@ -82,7 +92,7 @@ func (l *loop) execute() error {
 }
 
 // loadUnderFaults runs clients and nemesis side by side until both are done.
-func (l *loop) loadUnderFaults(work *workloads.Append, plan nemesis.Plan) error {
+func (l *loop) loadUnderFaults(work *workloads.Append, visit *workloads.Visitor, plan nemesis.Plan) error {
 	l.record.Mark("load", false, "")
 	l.tell.enter(PhaseLoad)
 	until := l.env.Now() + l.run.Duration
@@ -98,7 +108,7 @@ func (l *loop) loadUnderFaults(work *workloads.Append, plan nemesis.Plan) error 
 		finished.Store(true)
 		over.Notify()
 	})
-	work.Load(until)
+	l.load(work, visit, until)
 	l.record.Mark("heal", false, "")
 	l.tell.enter(PhaseHeal)
 	bound := time.Duration(len(plan.Lines)+1) * 2 * probeBound
@@ -115,16 +125,39 @@ func (l *loop) loadUnderFaults(work *workloads.Append, plan nemesis.Plan) error 
 	return nil
 }
 
+// load is all clients' work; it returns when every one of them is closed and drained.
+func (l *loop) load(work *workloads.Append, visit *workloads.Visitor, until time.Duration) {
+	var left atomic.Bool
+	gone := l.env.NewSignal()
+	if visit != nil {
+		left.Store(true)
+		l.env.Go("visitor", func() {
+			visit.Load(until)
+			left.Store(false)
+			gone.Notify()
+		})
+	}
+	work.Load(until)
+	gone.Until(func() bool { return !left.Load() }, -1)
+}
+
 // settle waits for the cluster to come to rest and reads everything. What does not come about is a finding, not an error.
-func (l *loop) settle(work *workloads.Append) {
+func (l *loop) settle(work *workloads.Append, visit *workloads.Visitor) {
 	l.record.Mark("settle", false, "")
 	l.tell.enter(PhaseSettle)
-	if err := work.Settle(l.run.Settle); err != nil {
+	err := work.Settle(l.run.Settle)
+	if err == nil && visit != nil {
+		err = visit.Settle(l.run.Settle)
+	}
+	if err != nil {
 		l.record.Mark("settle", true, err.Error())
 	}
 	l.record.Mark("final", false, "")
 	l.tell.enter(PhaseFinal)
-	if err := work.Final(finalBound); err != nil {
+	if err = work.Final(finalBound); err == nil && visit != nil {
+		err = visit.Final(finalBound)
+	}
+	if err != nil {
 		l.record.Mark("final", true, err.Error())
 	}
 }

@@ -49,7 +49,7 @@ var quick = map[string]string{
 	"log.segment.bytes":                               "32768",
 	"auto.leader.rebalance.enable":                    "false",
 	"auto.create.topics.enable":                       "false", // a run creates its own
-	"tidemark.producer.id.block.size":                 "3",
+	"tidemark.producer.id.block.size":                 "1",
 }
 
 // Quick lists what a run's configuration differs in from Kafka's where its options leave it open: key=value, sorted by key.
@@ -180,7 +180,7 @@ func Tour(run history.Run) (plan string, err error) {
 var (
 	simAbilities = []world.Ability{
 		world.CanPartition, world.CanKill, world.CanPause, world.CanPowerFail, world.CanStop, world.CanElect, world.CanReassign, world.CanRecreate, world.CanClock,
-		world.CanFreeze, world.CanWipe, world.CanLoss, world.CanHold, world.CanDrop, world.CanLate,
+		world.CanFreeze, world.CanWipe, world.CanNewDisk, world.CanVoters, world.CanLoss, world.CanHold, world.CanDrop, world.CanLate,
 		world.CanIOError, world.CanShortWrite, world.CanFailSync, world.CanSlowDisk, world.CanBitFlip, world.CanPowerOff,
 	}
 	containedAbilities = []world.Ability{

@@ -1,6 +1,9 @@
 package history
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Run is a run fully expanded, as run.json holds it: with this and the same build, a simulated run replays exactly.
 // 64-bit seeds are JSON strings, as JavaScript cannot hold them as numbers.
@@ -37,6 +40,24 @@ type Run struct {
 	FollowerFetch bool `json:"followerFetch,omitempty"`
 	// Idempotent makes producers idempotent (KIP-98, enable.idempotence): they send a value again until it is acknowledged or too old, and
 	// brokers recognize it.
-	Idempotent bool    `json:"idempotent,omitempty"`
-	CPUs       float64 `json:"cpus,omitempty"` // limit of each broker's container, in processors; 0 is none
+	Idempotent bool `json:"idempotent,omitempty"`
+	// Trim is the mean time between two DeleteRecords, which remove a partition's oldest records, in nanoseconds; 0 is none.
+	Trim time.Duration `json:"trim,omitempty"`
+	// Recreated is a second topic, of one partition, that faults delete and create again; "" is none.
+	Recreated string  `json:"recreated,omitempty"`
+	CPUs      float64 `json:"cpus,omitempty"` // limit of each broker's container, in processors; 0 is none
 }
+
+// Retains reports whether the run's configuration lets brokers remove old records unasked: retention, or compaction.
+func (r *Run) Retains() bool {
+	for key, value := range r.Config {
+		limit := strings.Contains(key, "retention.") && !strings.Contains(key, "interval") && value != "-1"
+		if limit || strings.Contains(key, "cleanup.policy") && strings.Contains(value, "compact") {
+			return true
+		}
+	}
+	return false
+}
+
+// Removes reports whether a log of the run may lose its oldest records at all: by retention, or as somebody asks for it.
+func (r *Run) Removes() bool { return r.Trim > 0 || r.Retains() }

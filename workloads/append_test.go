@@ -54,9 +54,9 @@ func (s *stage) run(t *testing.T, d *datadriven.TestData) string {
 		s.env, s.fake, s.told = fakeEnv{time.Now()}, newFakeCluster(number("brokers", 3)), 0
 		s.a = &Append{Env: s.env, Cluster: s.fake, Record: history.NewRecorder(s.env.Now, nil), Topic: "orders", Parts: number("parts", 1), Factor: 3,
 			Acks: int16(number("acks", -1)), Writers: number("writers", 1), Readers: number("readers", 0), Rate: float64(number("rate", 10)),
-			Timeout: time.Second, Lossy: d.HasArg("lossy"), Configs: map[string]string{"min.insync.replicas": "2"}}
+			Timeout: time.Second, Lossy: d.HasArg("lossy"), Trims: d.HasArg("trim"), Trim: time.Duration(number("trim", 0)) * time.Millisecond, Configs: map[string]string{"min.insync.replicas": "2"}}
 		return ""
-	case "produce", "broker", "partition":
+	case "produce", "broker", "partition", "delete-records":
 		if !d.HasArg("after") {
 			s.misbehave(d, number)
 			return ""
@@ -115,6 +115,8 @@ func (s *stage) misbehave(d *datadriven.TestData, number func(string, int) int) 
 		for range number("times", 1) {
 			s.fake.produce = append(s.fake.produce, m)
 		}
+	case "delete-records": // what is answered from now on
+		s.fake.refuseDelete = errorCode(d)
 	case "broker":
 		b := history.BrokerID(number("id", 0))
 		s.fake.down[b], s.fake.silent[b] = d.HasArg("down"), d.HasArg("silent")
@@ -144,9 +146,16 @@ func (s *stage) output() string {
 			fmt.Fprintf(&b, "poll %s from %d", op.Partition, op.Position)
 		case history.Seek:
 			fmt.Fprintf(&b, "seek %s to %d", op.Partition, op.Position)
+		case history.ListOffsets:
+			fmt.Fprintf(&b, "list %s of %d", op.Partition, op.Position)
+		case history.DeleteRecords:
+			fmt.Fprintf(&b, "delete records of %s below %d", op.Partition, op.Position)
 		}
 		fmt.Fprintf(&b, " at broker %d epoch %d: %s", op.Broker, op.Epoch, [...]string{"pending", "ok", "failed", "unknown"}[op.Outcome])
-		if op.Outcome == history.OK && op.Kind == history.Send {
+		if op.Outcome == history.OK && op.Kind == history.DeleteRecords {
+			fmt.Fprintf(&b, " start %d", op.LogStart)
+		}
+		if op.Outcome == history.OK && (op.Kind == history.Send || op.Kind == history.ListOffsets) {
 			fmt.Fprintf(&b, " offset %d", op.Offset)
 		}
 		if op.Outcome == history.OK && op.Kind == history.Poll {

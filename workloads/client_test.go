@@ -148,7 +148,7 @@ func FuzzReadResponse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		for _, resp := range []kmsg.Response{&kmsg.ProduceResponse{Version: produceVersion}, &kmsg.FetchResponse{Version: fetchVersion},
 			&kmsg.MetadataResponse{Version: metadataVersion}, &kmsg.ListOffsetsResponse{Version: listOffsetsVersion},
-			&kmsg.CreateTopicsResponse{Version: createVersion}, &kmsg.ElectLeadersResponse{Version: electVersion},
+			&kmsg.DeleteRecordsResponse{Version: deleteRecordsVersion}, &kmsg.CreateTopicsResponse{Version: createVersion}, &kmsg.ElectLeadersResponse{Version: electVersion},
 			&kmsg.AlterPartitionAssignmentsResponse{Version: reassignVersion}} {
 			if err := readResponse(frame, 1, resp); err != nil && !errors.Is(err, errMalformed) {
 				t.Errorf("%v, expected %v", err, errMalformed)

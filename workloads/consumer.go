@@ -44,11 +44,26 @@ func (a *Append) runConsumer(index int, process int32, until time.Duration) {
 		if !ok {
 			continue
 		}
-		c.poll(part, to)
+		if turn%listEvery == listEvery-1 {
+			c.list(part, to)
+		} else {
+			c.poll(part, to)
+		}
 	}
 }
 
-// poll is one operation, and a seek where the position is out of range and the contract allows loss. A follower's high watermark may lag behind
+// listEvery is how many turns of a consumer there are to one in which it asks where the log ends instead: a prime number, so that the turn
+// comes to every partition unless their count is a multiple of it.
+const listEvery = 19
+
+// list asks where the log ends, as those do who measure how far behind a consumer is.
+func (c *consumer) list(part int32, to route) {
+	if _, err := c.a.list(c.client, c.process, c.a.partition(int(part)), to, history.Latest); err != nil {
+		c.router.forget(part)
+	}
+}
+
+// poll is one operation, and a seek where the position is out of range and the contract allows loss, or records may be removed. A follower's high watermark may lag behind
 // the leader's, so it is not taken down; nor is that of an answer that nothing ties to the leader's epoch.
 func (c *consumer) poll(part int32, to route) {
 	at := c.near.place(part, to.leader)
@@ -67,23 +82,39 @@ func (c *consumer) poll(part int32, to route) {
 	case at != to.leader: // the leader may know better
 		c.near.leave(part)
 		c.router.forget(part)
+	case code == kerr.OffsetOutOfRange.Code && c.a.Trims && c.toStart(op.Partition, to):
 	case code == kerr.OffsetOutOfRange.Code && c.a.Lossy:
-		c.seek(op.Partition, to)
+		c.toEnd(op.Partition, to)
 	default: // where it is out of range the position is kept: under this contract the records below it must come back
 		c.router.forget(part)
 	}
 }
 
-// seek moves the position to the end that the leader tells; if it tells none, the next poll runs into the same error.
-func (c *consumer) seek(p history.Partition, to route) {
-	end, err := listOffset(c.client, p, to, latest)
+// toStart moves the position to where the log begins, if it is below.
+func (c *consumer) toStart(p history.Partition, to route) bool {
+	start, err := c.a.list(c.client, c.process, p, to, history.Earliest)
+	if err != nil || start <= c.positions[p.Index] {
+		return false
+	}
+	c.seek(p, to, start)
+	return true
+}
+
+// toEnd moves the position to the end that the leader tells; if it tells none, the next poll runs into the same error.
+func (c *consumer) toEnd(p history.Partition, to route) {
+	end, err := c.a.list(c.client, c.process, p, to, history.Latest)
 	if err != nil {
 		c.router.forget(p.Index)
 		return
 	}
-	op := history.Op{Process: c.process, Kind: history.Seek, Broker: to.leader, Epoch: to.epoch, Partition: p, Position: end}
+	c.seek(p, to, end)
+}
+
+// seek moves the position.
+func (c *consumer) seek(p history.Partition, to route, position history.Offset) {
+	op := history.Op{Process: c.process, Kind: history.Seek, Broker: to.leader, Epoch: to.epoch, Partition: p, Position: position}
 	id := c.a.Record.Invoke(op)
 	op.Outcome, op.Offset, op.HW, op.LogStart = history.OK, history.UnknownOffset, history.UnknownOffset, history.UnknownOffset
 	c.a.Record.Complete(id, op)
-	c.positions[p.Index] = end
+	c.positions[p.Index] = position
 }

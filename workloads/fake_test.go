@@ -64,16 +64,17 @@ func (s *fakeSignal) Until(cond func() bool, timeout time.Duration) bool {
 // fakeCluster answers Kafka frames from one log a partition, and misbehaves as told. Only what workloads call is there.
 type fakeCluster struct {
 	world.Cluster
-	mu       sync.Mutex
-	brokers  []history.BrokerID
-	factor   int
-	topic    string
-	parts    []fakePartition
-	down     map[history.BrokerID]bool // nothing listens
-	silent   map[history.BrokerID]bool // takes requests, answers none
-	produce  []mishap                  // of the next Produce requests
-	elected  int                       // ElectLeaders requests
-	reassign int                       // AlterPartitionReassignments requests
+	mu           sync.Mutex
+	brokers      []history.BrokerID
+	factor       int
+	topic        string
+	parts        []fakePartition
+	down         map[history.BrokerID]bool // nothing listens
+	silent       map[history.BrokerID]bool // takes requests, answers none
+	produce      []mishap                  // of the next Produce requests
+	elected      int                       // ElectLeaders requests
+	reassign     int                       // AlterPartitionReassignments requests
+	refuseDelete int16                     // the error code of every DeleteRecords, 0 for none
 }
 
 type fakePartition struct {
@@ -203,6 +204,8 @@ func (f *fakeCluster) serve(c *fakeConn, frame []byte) []byte {
 		resp = f.serveMetadata(r)
 	case *kmsg.ListOffsetsRequest:
 		resp = f.serveListOffsets(c, r)
+	case *kmsg.DeleteRecordsRequest:
+		resp = f.serveDeleteRecords(c, r)
 	case *kmsg.CreateTopicsRequest:
 		resp = f.serveCreate(r)
 	case *kmsg.AlterPartitionAssignmentsRequest:
@@ -335,6 +338,22 @@ func (f *fakeCluster) serveListOffsets(c *fakeConn, r *kmsg.ListOffsetsRequest) 
 		}
 	}
 	resp.Topics = []kmsg.ListOffsetsResponseTopic{{Topic: r.Topics[0].Topic, Partitions: []kmsg.ListOffsetsResponseTopicPartition{answer}}}
+	return resp
+}
+
+func (f *fakeCluster) serveDeleteRecords(c *fakeConn, r *kmsg.DeleteRecordsRequest) kmsg.Response {
+	asked := r.Topics[0].Partitions[0]
+	resp := r.ResponseKind().(*kmsg.DeleteRecordsResponse)
+	answer := kmsg.NewDeleteRecordsResponseTopicPartition()
+	answer.Partition, answer.LowWatermark, answer.ErrorCode = asked.Partition, -1, f.leads(c, asked.Partition)
+	if answer.ErrorCode == 0 && f.refuseDelete != 0 {
+		answer.ErrorCode = f.refuseDelete
+	} else if answer.ErrorCode == 0 {
+		p := &f.parts[asked.Partition]
+		p.log, p.start = p.log[asked.Offset-p.start:], asked.Offset
+		answer.LowWatermark = p.start
+	}
+	resp.Topics = []kmsg.DeleteRecordsResponseTopic{{Topic: r.Topics[0].Topic, Partitions: []kmsg.DeleteRecordsResponseTopicPartition{answer}}}
 	return resp
 }
 

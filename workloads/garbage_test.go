@@ -35,7 +35,10 @@ func answers() map[string]kmsg.Response {
 	create.Topics = []kmsg.CreateTopicsResponseTopic{{Topic: "orders", Configs: []kmsg.CreateTopicsResponseTopicConfig{{Name: "a"}}}}
 	reassign.Topics = []kmsg.AlterPartitionAssignmentsResponseTopic{{Topic: "orders", Partitions: []kmsg.AlterPartitionAssignmentsResponseTopicPartition{{}}}}
 	elect.Topics = []kmsg.ElectLeadersResponseTopic{{Topic: "orders", Partitions: []kmsg.ElectLeadersResponseTopicPartition{{}}}}
-	return map[string]kmsg.Response{"produce": produce, "fetch": fetch, "metadata": meta, "offsets": offsets, "create": create, "reassign": reassign, "elect": elect}
+	deleted := kmsg.NewPtrDeleteRecordsResponse()
+	deleted.Version = deleteRecordsVersion
+	deleted.Topics = []kmsg.DeleteRecordsResponseTopic{{Topic: "orders", Partitions: []kmsg.DeleteRecordsResponseTopicPartition{{}}}}
+	return map[string]kmsg.Response{"deleted": deleted, "produce": produce, "fetch": fetch, "metadata": meta, "offsets": offsets, "create": create, "reassign": reassign, "elect": elect}
 }
 
 // TestGarbageAnswers spoils an answer of each kind, up to the largest that a client reads and beyond.

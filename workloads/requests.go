@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -19,6 +20,14 @@ const (
 	reassignVersion       = 0
 	electVersion          = 2
 	initProducerIDVersion = 4
+	deleteRecordsVersion  = 2
+)
+
+// Versions by which a topic is named by its id alone (KIP-516), and the newest of DeleteTopics.
+const (
+	produceByIDVersion = 13
+	fetchByIDVersion   = 13
+	deleteVersion      = 6
 )
 
 // Timestamps that ListOffsets understands as places.
@@ -67,7 +76,7 @@ func (p *producing) send(c *client, acks int16, op *history.Op) {
 		op.Outcome, op.Error = lostOutcome(err), err.Error()
 		return
 	}
-	if len(p.resp.Topics) != 1 || p.resp.Topics[0].Topic != op.Partition.Topic || len(p.resp.Topics[0].Partitions) != 1 ||
+	if len(p.resp.Topics) != 1 || p.resp.Topics[0].Topic != p.req.Topics[0].Topic || p.resp.Topics[0].TopicID != p.req.Topics[0].TopicID || len(p.resp.Topics[0].Partitions) != 1 ||
 		p.resp.Topics[0].Partitions[0].Partition != op.Partition.Index {
 		op.Outcome, op.Error = history.Info, fmt.Sprintf("%v: Produce for other partitions than %s", errMalformed, op.Partition)
 		return
@@ -129,7 +138,7 @@ func (f *fetching) poll(c *client, op *history.Op) (next history.Offset, code in
 		op.Error = codeName(f.resp.ErrorCode)
 		return next, f.resp.ErrorCode
 	}
-	if len(f.resp.Topics) != 1 || f.resp.Topics[0].Topic != op.Partition.Topic || len(f.resp.Topics[0].Partitions) != 1 ||
+	if len(f.resp.Topics) != 1 || f.resp.Topics[0].Topic != f.req.Topics[0].Topic || f.resp.Topics[0].TopicID != f.req.Topics[0].TopicID || len(f.resp.Topics[0].Partitions) != 1 ||
 		f.resp.Topics[0].Partitions[0].Partition != op.Partition.Index {
 		op.Error = fmt.Sprintf("%v: Fetch of other partitions than %s", errMalformed, op.Partition)
 		return next, 0
@@ -165,7 +174,7 @@ func listOffset(c *client, p history.Partition, r route, place int64) (history.O
 	}
 	answer := resp.Topics[0].Partitions[0]
 	if answer.ErrorCode != 0 {
-		return 0, fmt.Errorf("ListOffsets of %s at broker %d: %s", p, r.leader, codeName(answer.ErrorCode))
+		return 0, fmt.Errorf("ListOffsets of %s at broker %d: %w", p, r.leader, errors.New(codeName(answer.ErrorCode)))
 	}
 	if answer.Offset < 0 {
 		return 0, fmt.Errorf("ListOffsets of %s at broker %d: offset %d, expected 0 or more", p, r.leader, answer.Offset)

@@ -29,6 +29,10 @@ type Append struct {
 	Timeout    time.Duration // of one request
 	// Lossy says that the contract allows loss: a consumer whose position is out of range seeks to the end it is told, and goes on.
 	Lossy bool
+	// Trims says that records may be removed from a log's beginning: a consumer whose position is below it seeks to it, and goes on.
+	Trims bool
+	// Trim is the mean time between two requests to remove a partition's oldest records; 0 is none.
+	Trim time.Duration
 	// Nearby lets consumers read from followers, each from the one in its rack (RackOf).
 	Nearby bool
 	// Foreign, if set, is the last ForeignWriters of the producers and the last ForeignReaders of the consumers.
@@ -77,6 +81,9 @@ func (a *Append) partition(index int) history.Partition {
 func (a *Append) Load(until time.Duration) {
 	var mu sync.Mutex
 	running := a.Writers + a.Readers
+	if a.Trim > 0 {
+		running++
+	}
 	ended := a.Env.NewSignal()
 	run := func(name string, life func()) {
 		a.Env.Go(name, func() {
@@ -110,6 +117,10 @@ func (a *Append) Load(until time.Duration) {
 			seat := a.seat("consumer", i, a.Writers+i)
 			run(seat.Name, func() { a.Foreign.Consume(seat, until) })
 		}
+	}
+	if a.Trim > 0 {
+		process := a.process(a.settler())
+		run("trimmer", func() { a.runTrimmer(process, until) })
 	}
 	ended.Until(func() bool {
 		mu.Lock()

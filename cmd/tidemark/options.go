@@ -47,6 +47,7 @@ func (o *options) register(c *cobra.Command) {
 	f.IntVar(&o.run.Writers, "producers", o.run.Writers, "number of producers")
 	f.IntVar(&o.run.Readers, "consumers", o.run.Readers, "number of consumers")
 	f.StringVar(&o.run.Client, "client", history.ClientRaw, "whose clients make the load: raw (the workload's own, which never retry), franz (franz-go, which retries; --world docker alone)\nor both")
+	f.StringVar(&o.run.Recreated, "recreated-topic", "", "a second topic, of one partition, which the plan may delete and create again (--world sim)")
 	f.BoolVar(&o.run.FollowerFetch, "follower-fetch", false, "consumers read from the replica in their rack, which may be a follower (KIP-392)")
 	f.BoolVar(&o.run.Idempotent, "idempotence", false, "idempotent producers, which send again what was not acknowledged; takes --acks all")
 	f.Float64Var(&o.run.Rate, "rate", o.run.Rate, "target of operations a second, all clients together; clients that wait for an answer fall short of it")
@@ -55,6 +56,8 @@ func (o *options) register(c *cobra.Command) {
 	f.StringVar(&o.planFile, "plan", "", "file with the plan of faults, see tidemark help plan (default: drawn from the seed)")
 	f.StringVar(&o.memory, "memory", "", "memory limit of each broker's container, such as 512m; without one it is 1g (--world docker)")
 	f.Float64Var(&o.run.CPUs, "cpus", 0, "processors that each broker's container may use, such as 0.5; without a limit it is all (--world docker)")
+	f.DurationVar(&o.run.Trim, "trim", 0, "how often, on average, somebody asks for a partition's oldest records to be removed (DeleteRecords; default: never)")
+	f.DurationVar(&o.run.ReadBound, "read-bound", 0, "how long after its acknowledgement a write may still be missing for a consumer at the log's end, before that is a violation;\nKafka promises nothing (default: never)")
 	f.BoolVar(&o.run.Beyond, "beyond-budget", false, "let faults go beyond what the contract allows for")
 }
 
