@@ -38,19 +38,20 @@ import (
 //	put FILE                         makes a file hold the lines below the command
 //	show FILE                        prints a text file
 //	remove FILE...                   files: lists all with their sizes
+//	short                            the next write of batches writes only a half, and says so
 //	close, close-cleanly             the latter as a clean shutdown does
 //
 // All but reads print the log's state afterwards.
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
-		s := &scenario{t: t, fs: disk.Mem(), cfg: Config{SegmentBytes: 400, IndexIntervalBytes: 150, MaxBatchBytes: 300}}
+		s := &scenario{t: t, fs: &shortFS{FS: disk.Mem()}, cfg: Config{SegmentBytes: 400, IndexIntervalBytes: 150, MaxBatchBytes: 300}}
 		datadriven.RunTest(t, path, s.run)
 	})
 }
 
 type scenario struct {
 	t     *testing.T
-	fs    disk.FS
+	fs    *shortFS
 	cfg   Config
 	log   *Log
 	steps []disk.Step
@@ -61,6 +62,9 @@ func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
 	words, args := split(d)
 	var out strings.Builder
 	switch d.Cmd {
+	case "short":
+		s.fs.short = true
+		return ""
 	case "open":
 		s.open(&out, words, args)
 	case "append":
