@@ -244,6 +244,9 @@ func (c *Cluster) Reassign(p history.Partition, to []history.BrokerID, timeout t
 	return workloads.Reassign(c.env, c, "reassign", p, to, timeout)
 }
 
+// Recreate is not possible here: nobody tells a topic's incarnations apart.
+func (c *Cluster) Recreate(string, time.Duration) (string, error) { return "", errNotHere }
+
 // errNotHere answers what no container can do; a plan that needs it is refused before the run.
 var errNotHere = errors.New("containers cannot do this: the simulator can")
 

@@ -60,11 +60,11 @@ func Simulate(ctx context.Context, run history.Run, watch Watch) (*Result, error
 	}
 	contract := checker.ContractOf(run)
 	inv := checker.NewInvariants(contract)
-	eye := newWatcher(inv, BrokerIDs(run), run.MinISR)
+	eye := newWatcher(inv, run)
 	var record *history.Recorder
 	res := &Result{Run: run}
 	opt := sim.Options{
-		Seed: run.Seed, Configs: configs, Until: virtualBound(run),
+		Seed: run.Seed, Configs: configs, Until: virtualBound(run), Recreated: run.Recreated,
 		Record: func(s history.Step) { record.Step(s) },
 	}
 	opt.Trace = watch.Trace

@@ -83,6 +83,11 @@ var knobs = []knob{
 	{"producers", func(run *history.Run, d dice, _ func(string) bool) { run.Writers = d.number(3, 8) }},
 	{"consumers", func(run *history.Run, d dice, _ func(string) bool) { run.Readers = d.number(2, 5) }},
 	{"follower-fetch", func(run *history.Run, d dice, _ func(string) bool) { run.FollowerFetch = d.chance(0.25) }},
+	{"recreated-topic", func(run *history.Run, d dice, _ func(string) bool) {
+		if d.chance(0.2) && run.World == Simulated {
+			run.Recreated = run.Topic + "-again"
+		}
+	}},
 	{"rate", func(run *history.Run, d dice, _ func(string) bool) {
 		run.Rate = math.Round(d.log(80, 200))
 	}},

@@ -10,12 +10,8 @@ import (
 // A recreation deletes a topic and creates it again under its name. It is over when the topic is there, and tried again until it is.
 var recreateKind = kind{
 	ability: world.CanRecreate,
-	read: func(w *words, f *Fault) (err error) {
-		f.Topic, err = w.topic()
-		return err
-	},
+	read:    readRecreate,
 	write:   func(f Fault) string { return f.Topic },
-	check:   func(c checker, f Fault) error { return nil },
 	instant: true,
 	resolve: func(*scene, Fault) ([]history.BrokerID, []link, error) { return nil, nil, nil },
 	act:     func(l *life, _ []link) action { return &recreation{life: l} },
@@ -23,6 +19,17 @@ var recreateKind = kind{
 	draw: func(d *drawer, _ history.Partition) Fault {
 		return Fault{Kind: world.CanRecreate, Topic: d.Recreated}
 	},
+}
+
+// readRecreate reads the name of a topic.
+func readRecreate(w *words, f *Fault) error {
+	p, ok := partition(w.peek() + "/0")
+	if !ok {
+		return w.expected("a topic")
+	}
+	w.next++
+	f.Topic = p.Topic
+	return nil
 }
 
 // recreation is one topic that goes and comes.

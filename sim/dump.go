@@ -10,6 +10,7 @@ import (
 	"tidemark/broker/disk"
 	"tidemark/broker/kafka"
 	"tidemark/broker/log"
+	"tidemark/broker/replica"
 	"tidemark/history"
 )
 
@@ -35,7 +36,7 @@ func (w *World) Dump(b history.BrokerID) []history.Dump {
 		if !isDir || !ok {
 			continue
 		}
-		d := history.Dump{Broker: b, Partition: partitionOf(tp), HW: history.UnknownOffset}
+		d := history.Dump{Broker: b, Partition: w.name(tp, topicID(h.drive, dir)), HW: history.UnknownOffset}
 		if hw, ok := hws[tp]; ok {
 			d.HW = history.Offset(hw)
 		}
@@ -51,6 +52,16 @@ func (w *World) Dump(b history.BrokerID) []history.Dump {
 		dumps = append(dumps, d)
 	}
 	return dumps
+}
+
+// topicID reads which topic a replica's directory is of, zero if it does not tell.
+func topicID(d *drive, dir string) kafka.TopicID {
+	data, err := disk.ReadFile(d, dir+"/partition.metadata", 4096)
+	if err != nil {
+		return kafka.TopicID{}
+	}
+	id, _ := replica.ParseTopicID(data)
+	return id
 }
 
 // partitionDir reads a replica's directory name, topic-index.

@@ -344,7 +344,7 @@ func (h *host) record(out *broker.Output) {
 	for i := range out.Steps {
 		s := &out.Steps[i]
 		h.w.opt.Record(history.Step{
-			Time: h.w.now, Kind: history.StepKind(s.Kind), Broker: h.id, Partition: partitionOf(s.Partition),
+			Time: h.w.now, Kind: history.StepKind(s.Kind), Broker: h.id, Partition: h.w.name(s.Partition, s.TopicID),
 			Epoch: history.Epoch(s.Epoch), Peer: history.BrokerID(s.Peer),
 			From: history.Offset(s.From), To: history.Offset(s.To), Detail: s.Detail,
 		})

@@ -5,6 +5,7 @@ import (
 
 	"tidemark/broker"
 	"tidemark/broker/controller"
+	"tidemark/broker/kafka"
 	"tidemark/broker/metadata"
 	"tidemark/broker/replica"
 	"tidemark/history"
@@ -15,16 +16,17 @@ import (
 func (w *World) recordISR(h *host, changes []controller.Step) {
 	for i := range changes {
 		c := &changes[i]
-		if last, ok := w.isr[c.Partition]; ok && c.PartitionEpoch <= last {
+		p := w.name(c.Partition, c.TopicID)
+		if last, ok := w.isr[p]; ok && c.PartitionEpoch <= last {
 			continue
 		}
-		w.isr[c.Partition] = c.PartitionEpoch
+		w.isr[p] = c.PartitionEpoch
 		detail := c.Detail
 		if c.Unclean {
 			detail += ", " + history.UncleanElection
 		}
 		w.opt.Record(history.Step{
-			Time: w.now, Kind: history.StepISR, Broker: h.id, Partition: partitionOf(c.Partition), Epoch: history.Epoch(c.Epoch),
+			Time: w.now, Kind: history.StepISR, Broker: h.id, Partition: p, Epoch: history.Epoch(c.Epoch),
 			Peer: history.BrokerID(c.Leader), From: history.UnknownOffset, To: history.UnknownOffset, ISR: brokersOf(c.ISR), Detail: detail,
 		})
 	}
@@ -54,7 +56,7 @@ func (w *World) Observe() history.ClusterState {
 	for _, name := range img.TopicNames() {
 		for i := range img.Topics[name].Partitions {
 			p := &img.Topics[name].Partitions[i]
-			s.Partitions = append(s.Partitions, w.observe(history.Partition{Topic: name, Index: int32(i)}, p))
+			s.Partitions = append(s.Partitions, w.observe(w.name(kafka.TopicPartition{Topic: name, Index: int32(i)}, img.Topics[name].ID), p))
 		}
 	}
 	slices.SortFunc(s.Partitions, func(a, b history.PartitionState) int { return a.Partition.Compare(b.Partition) })
@@ -69,7 +71,7 @@ func (w *World) look() {
 			continue
 		}
 		n.EachReplica(func(p *replica.Partition) {
-			h.last[partitionOf(p.Name())] = history.ReplicaState{
+			h.last[w.name(p.Name(), p.TopicID())] = history.ReplicaState{
 				Broker: h.id, Leads: p.Leads(), Epoch: history.Epoch(p.Epoch()), LEO: history.Offset(p.Log().End()),
 				HW: history.Offset(p.HW()), Start: history.Offset(p.Log().Start()),
 			}

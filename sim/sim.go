@@ -18,7 +18,6 @@ import (
 	"tidemark/broker"
 	"tidemark/broker/config"
 	"tidemark/broker/disk"
-	"tidemark/broker/kafka"
 	"tidemark/history"
 	"tidemark/world"
 )
@@ -27,6 +26,8 @@ import (
 type Options struct {
 	Seed    uint64
 	Configs []config.Config // one a broker, in order of node.id
+	// Recreated, if set, is the topic whose incarnations the history tells apart.
+	Recreated string
 	// Record, if set, is given every protocol step.
 	Record func(history.Step)
 	// AfterEvent, if set, is called after every event, with the broker that it touched. It must only look.
@@ -64,7 +65,7 @@ type World struct {
 	ways  []way   // [from][to]
 	conns uint64
 	dials map[string]int
-	isr   map[kafka.TopicPartition]int32 // newest partition epoch whose ISR was recorded
+	isr   map[history.Partition]int32 // newest partition epoch whose ISR was recorded
 
 	catches     []*catch // the faults on messages that are in force
 	catchNumber int      // of the last one that began
@@ -101,7 +102,7 @@ func newWorld(opt Options, open opener) (*World, error) {
 	}
 	w := &World{
 		opt: opt, open: open, digest: newDigest(opt.Seed), weather: newWeather(opt.Seed),
-		ways: make([]way, len(opt.Configs)*len(opt.Configs)), dials: map[string]int{}, isr: map[kafka.TopicPartition]int32{},
+		ways: make([]way, len(opt.Configs)*len(opt.Configs)), dials: map[string]int{}, isr: map[history.Partition]int32{},
 	}
 	for i, cfg := range opt.Configs {
 		if cfg.NodeID < 0 {

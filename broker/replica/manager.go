@@ -61,6 +61,7 @@ const (
 type Step struct {
 	Kind      StepKind
 	Partition kafka.TopicPartition
+	TopicID   kafka.TopicID // of the replica's topic; zero where the replica is gone
 	Epoch     kafka.Epoch
 	Peer      kafka.BrokerID // follow: the leader; append as follower: the leader
 	From, To  kafka.Offset
@@ -204,7 +205,12 @@ func (m *Manager) fatal(err error) {
 	}
 }
 
-func (m *Manager) step(s Step) { m.out.Steps = append(m.out.Steps, s) }
+func (m *Manager) step(s Step) {
+	if p := m.byName[s.Partition]; p != nil {
+		s.TopicID = p.topicID
+	}
+	m.out.Steps = append(m.out.Steps, s)
+}
 
 func (m *Manager) reply(tok Token, resp kmsg.Response) {
 	m.out.Replies = append(m.out.Replies, Reply{Token: tok, Response: resp})

@@ -192,7 +192,7 @@ func (m *Manager) readTopicID(dir string) (kafka.TopicID, error) {
 	if err != nil {
 		return kafka.TopicID{}, err
 	}
-	return parseTopicID(data)
+	return ParseTopicID(data)
 }
 
 // formatTopicID renders partition.metadata as Kafka's PartitionMetadataFile does.
@@ -200,8 +200,8 @@ func formatTopicID(id kafka.TopicID) []byte {
 	return []byte("version: 0\ntopic_id: " + base64.RawURLEncoding.EncodeToString(id[:]) + "\n")
 }
 
-// parseTopicID reads partition.metadata.
-func parseTopicID(data []byte) (id kafka.TopicID, err error) {
+// ParseTopicID reads partition.metadata.
+func ParseTopicID(data []byte) (id kafka.TopicID, err error) {
 	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 	if len(lines) != 2 || lines[0] != "version: 0" {
 		return id, fmt.Errorf("%s %q, expected \"version: 0\" and a topic_id line", metadataFile, data[:min(len(data), 100)])

@@ -52,6 +52,9 @@ type flushState struct {
 // Name is the partition's name.
 func (p *Partition) Name() kafka.TopicPartition { return p.tp }
 
+// TopicID is the id of its topic.
+func (p *Partition) TopicID() kafka.TopicID { return p.topicID }
+
 // Leads reports whether this broker believes to be the leader.
 func (p *Partition) Leads() bool { return p.role == leading }
 

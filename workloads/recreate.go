@@ -1,0 +1,105 @@
+package workloads
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tidemark/history"
+	"tidemark/world"
+)
+
+// Recreate deletes a topic and creates it again with as many partitions and replicas, as an administrator does: DeleteTopics by the topic's id,
+// CreateTopics by its name, each sent again until it is answered. It returns the new incarnation's name in the history, or after timeout what
+// went wrong last; the topic may then be gone, and another call creates it. factor is for a topic that is not there.
+func Recreate(env world.Env, c world.Cluster, client, topic string, factor int, timeout time.Duration) (string, error) {
+	deadline := env.Now() + timeout
+	r := &recreating{client: newClient(env, c, client, timeout), topic: topic, factor: factor, parts: 1}
+	defer r.client.close()
+	brokers := c.Brokers()
+	order := env.Rand("recreate "+client, 0).Perm(len(brokers))
+	for try := 0; ; try++ {
+		r.client.timeout = max(min(timeout/4, deadline-env.Now()), time.Millisecond)
+		name, err := r.step(brokers[order[try%len(order)]])
+		if err == nil {
+			return name, nil
+		}
+		if env.Now()+electPause >= deadline {
+			return "", fmt.Errorf("recreating %s: %w", topic, err)
+		}
+		env.Sleep(electPause)
+	}
+}
+
+// recreating is a topic that is deleted and created again.
+type recreating struct {
+	client  *client
+	topic   string
+	factor  int
+	parts   int
+	old     [16]byte // of the incarnation that is to go
+	deleted bool
+}
+
+// step asks a broker for the topic and brings it one step nearer.
+func (r *recreating) step(via history.BrokerID) (string, error) {
+	md, err := askMetadata(r.client, via, r.topic)
+	switch {
+	case errors.Is(err, kerr.UnknownTopicOrPartition):
+		r.deleted = true
+		return r.create(via)
+	case err != nil:
+		return "", err
+	}
+	t := &md.Topics[0]
+	if r.deleted && t.TopicID != r.old {
+		return history.Incarnation(r.topic, t.TopicID), nil
+	}
+	if r.old == [16]byte{} {
+		r.old, r.parts = t.TopicID, len(t.Partitions)
+	}
+	if !r.deleted {
+		if err := r.remove(via); err != nil {
+			return "", err
+		}
+		r.deleted = true
+	}
+	return r.create(via)
+}
+
+func (r *recreating) remove(via history.BrokerID) error {
+	req, resp := kmsg.NewPtrDeleteTopicsRequest(), kmsg.NewPtrDeleteTopicsResponse()
+	req.Version, req.TimeoutMillis = deleteVersion, millis(r.client.timeout)
+	req.Topics = []kmsg.DeleteTopicsRequestTopic{{TopicID: r.old}}
+	if err := r.client.call(via, req, resp); err != nil {
+		return fmt.Errorf("DeleteTopics at broker %d: %w", via, err)
+	}
+	if len(resp.Topics) != 1 {
+		return fmt.Errorf("DeleteTopics at broker %d: %w: %d topics", via, errMalformed, len(resp.Topics))
+	}
+	if err := kerr.ErrorForCode(resp.Topics[0].ErrorCode); err != nil && !errors.Is(err, kerr.UnknownTopicID) { // gone already: an earlier request did it
+		return fmt.Errorf("DeleteTopics at broker %d: %w", via, err)
+	}
+	return nil
+}
+
+func (r *recreating) create(via history.BrokerID) (string, error) {
+	req, resp := kmsg.NewPtrCreateTopicsRequest(), kmsg.NewPtrCreateTopicsResponse()
+	req.Version, req.TimeoutMillis = createVersion, millis(r.client.timeout)
+	topic := kmsg.NewCreateTopicsRequestTopic()
+	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = r.topic, int32(r.parts), int16(r.factor)
+	req.Topics = append(req.Topics, topic)
+	if err := r.client.call(via, req, resp); err != nil {
+		return "", fmt.Errorf("CreateTopics at broker %d: %w", via, err)
+	}
+	if len(resp.Topics) != 1 {
+		return "", fmt.Errorf("CreateTopics at broker %d: %w: %d topics", via, errMalformed, len(resp.Topics))
+	}
+	if err := kerr.ErrorForCode(resp.Topics[0].ErrorCode); err != nil { // if it exists, the next look tells its id
+		return "", fmt.Errorf("CreateTopics at broker %d: %w", via, err)
+	}
+	return history.Incarnation(r.topic, resp.Topics[0].TopicID), nil
+}
