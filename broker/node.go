@@ -261,6 +261,12 @@ func (n *Node) IsActiveController() bool { return n.ctl.IsActive() }
 // Quorum tells of this node's part in the controller quorum.
 func (n *Node) Quorum() controller.QuorumState { return n.ctl.Quorum() }
 
+// Directory is the id of the disk that this node's metadata log is on (KIP-853).
+func (n *Node) Directory() controller.DirectoryID { return n.ctl.Directory() }
+
+// Votes reports whether this node is a voter of the controller quorum, as far as it knows.
+func (n *Node) Votes() bool { return n.ctl.Votes() }
+
 // BrokerEpoch is the epoch of this incarnation's registration, kafka.NoBrokerEpoch before it.
 func (n *Node) BrokerEpoch() kafka.BrokerEpoch { return n.life.epoch }
 

@@ -16,6 +16,9 @@ const (
 	MetadataLogMatching = "MetadataLogMatching"
 	// MetadataLeaderCompleteness states that a member that leads in the highest term so far has every entry that any member applied.
 	MetadataLeaderCompleteness = "MetadataLeaderCompleteness"
+	// OneVoterChange states that a leader changes the voters one at a time: it proposes no change before the last is committed. Else two
+	// majorities may have no voter in common (KIP-853; D. Ongaro, Consensus: Bridging Theory and Practice, 4.1).
+	OneVoterChange = "OneVoterChange"
 	// VoterDurability states that a voter that starts again still has what it told others before: its term and its vote in it, and every
 	// entry that it acknowledged (the KRaft specification's Durability, of one disk). It is what makes the other three hold: a quorum remembers by the disks of its members.
 	VoterDurability = "VoterDurability"
@@ -23,16 +26,17 @@ const (
 
 // QuorumView is a member of the controller quorum as an invariant sees it.
 type QuorumView struct {
-	Member  history.BrokerID
-	Disk    uint64 // which of its disks the member claims to be on: one whose disk was replaced has promised nothing
-	Term    int64
-	Last    int64 // entry of its metadata log
-	Leads   bool
-	Began   bool          // first view of this incarnation: Told is what it found on its disk
-	Told    QuorumPromise // what it has on its disk and may have told others
-	Applied []uint64      // digests of the metadata log up to and including each of the entries that the member applied last
-	Index   int64         // of the last of them
-	From    int64         // those up to it were told before, in this incarnation
+	Member   history.BrokerID
+	Disk     uint64 // which of its disks the member claims to be on: one whose disk was replaced has promised nothing
+	Term     int64
+	Last     int64 // entry of its metadata log
+	Leads    bool
+	Changing int           // changes of the voters that the member proposed as the leader and that are not committed
+	Began    bool          // first view of this incarnation: Told is what it found on its disk
+	Told     QuorumPromise // what it has on its disk and may have told others
+	Applied  []uint64      // digests of the metadata log up to and including each of the entries that the member applied last
+	Index    int64         // of the last of them
+	From     int64         // those up to it were told before, in this incarnation
 }
 
 // QuorumPromise is what a voter may have told others: whom it voted for and in which term, and the last entry that it acknowledged.
@@ -64,6 +68,9 @@ func (v *Invariants) Quorum(now time.Duration, q QuorumView) {
 	}
 	w := v.at(history.Partition{})
 	v.remembers(now, w, q)
+	if q.Changing > 1 {
+		v.breaks(OneVoterChange, now, w, history.UnknownOffset, "Broker %d changes the voters of the controller quorum %d times at once in term %d", q.Member, q.Changing, q.Term)
+	}
 	if q.Leads {
 		if other, ok := v.quorum.leaders[q.Term]; ok && other != q.Member {
 			v.breaks(ElectionSafety, now, w, history.UnknownOffset, "Brokers %d and %d both led the controller quorum in term %d", other, q.Member, q.Term)

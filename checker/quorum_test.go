@@ -33,6 +33,8 @@ func TestQuorumInvariants(t *testing.T) {
 		{"a vote that was forgotten", QuorumView{Member: 3, Term: 2, Last: 3, Began: true, Told: QuorumPromise{Term: 2, Vote: history.NoBroker, Acked: 3}}, VoterDurability},
 		{"a term that was forgotten", QuorumView{Member: 3, Term: 1, Last: 3, Began: true, Told: QuorumPromise{Term: 1, Vote: 1, Acked: 3}}, VoterDurability},
 		{"an entry that was forgotten", QuorumView{Member: 3, Term: 2, Last: 2, Began: true, Told: QuorumPromise{Term: 2, Vote: 2, Acked: 2}}, VoterDurability},
+		{"two changes of the voters at once", QuorumView{Member: 2, Term: 2, Last: 5, Leads: true, Changing: 2}, OneVoterChange},
+		{"legal: one change of the voters", QuorumView{Member: 2, Term: 2, Last: 4, Leads: true, Changing: 1}, ""},
 		{"legal: a later term after a restart", QuorumView{Member: 3, Term: 3, Last: 3, Began: true, Told: QuorumPromise{Term: 3, Vote: history.NoBroker, Acked: 3}}, ""},
 		{"legal: an entry replaced by a new leader's", QuorumView{Member: 3, Term: 3, Last: 3, Told: QuorumPromise{Term: 2, Vote: 2, Acked: 2}}, ""},
 		{"legal: a leader of a term that is over", QuorumView{Member: 1, Term: 1, Last: 2, Leads: true}, ""},

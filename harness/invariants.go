@@ -85,7 +85,7 @@ func (b *watched) lookAtQuorum(now time.Duration, inv *checker.Invariants) {
 		return
 	}
 	inv.Quorum(now, checker.QuorumView{
-		Member: b.id, Disk: q.Member, Term: q.Term, Last: q.Last, Leads: q.Leads, Began: !b.begun,
+		Member: b.id, Disk: q.Member, Term: q.Term, Last: q.Last, Leads: q.Leads, Changing: q.Changing, Began: !b.begun,
 		Told:    checker.QuorumPromise{Term: q.Told.Term, Vote: history.BrokerID(q.Told.Vote), Acked: q.Told.Acked},
 		Applied: q.Applied, Index: q.Index, From: was.Index,
 	})

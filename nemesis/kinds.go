@@ -47,8 +47,8 @@ type kind struct {
 // kinds lists every kind of fault, in the order in which errors and help name them.
 var kinds = []*kind{
 	&cutKind, &lossKind,
-	&killKind, &wipeKind, &powerFailKind, &stopKind, &pauseKind, &freezeKind,
-	&electKind, &reassignKind, &recreateKind, &clockKind,
+	&killKind, &wipeKind, &newDiskKind, &powerFailKind, &stopKind, &pauseKind, &freezeKind,
+	&electKind, &votersKind, &reassignKind, &recreateKind, &clockKind,
 	&holdKind, &dropKind, &lateKind,
 	&ioErrorKind, &shortWriteKind, &failSyncKind, &slowDiskKind, &bitFlipKind, &powerOffKind,
 }

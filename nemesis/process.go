@@ -106,6 +106,8 @@ func (o *outage) hit(b history.BrokerID) (detail string, err error) {
 		return "", o.Cluster.Freeze(b)
 	case world.CanWipe:
 		return o.Cluster.Wipe(b)
+	case world.CanNewDisk:
+		return quorumOf(o.Cluster).NewDisk(b)
 	case world.CanPowerFail:
 		return o.Cluster.PowerFail(b)
 	case world.CanBitFlip:
@@ -178,7 +180,7 @@ func (o *outage) probe() (string, error) {
 	if err := o.still(); err != nil {
 		return "", err
 	}
-	if o.line.Fault.Kind == world.CanWipe {
+	if k := o.line.Fault.Kind; k == world.CanWipe || k == world.CanNewDisk {
 		return o.empty()
 	}
 	return fmt.Sprintf("brokers %s %s", brokers(o.done), o.state()), nil

@@ -58,25 +58,26 @@ type run struct {
 	links        gate         // orders cuts and heals
 	ports        []world.Port // at which the plan cuts
 
-	mu       sync.Mutex
-	unclean  Unclean
-	process  map[history.BrokerID]int // plan line that holds the broker down or paused
-	clocks   map[history.BrokerID]int // plan line that lets its clock drift
-	slow     map[history.BrokerID]int // plan line that lets its disk be slow
-	cuts     map[gap]int              // how many faults cut it
-	lossy    map[link]int             // plan line that loses packets on it
-	inForce  int                      // faults that are being done, not yet being undone
-	strikes  int                      // faults ever in force
-	open     int                      // faults that have begun and are not yet verified undone
-	calm     time.Duration            // when the last fault ended
-	known    []history.PartitionState // the newest observed, in order of Partition.Compare
-	waiting  []*waiter
-	shrinks  map[history.Partition]int64         // times that a member was seen to have left the ISR
-	expands  map[history.Partition]int64         // times that one was seen to have joined it
-	catches  int64                               // faults on messages that have met one
-	base     map[history.Partition]history.Epoch // leader epochs at the start
-	watching bool
-	over     bool
+	mu          sync.Mutex
+	unclean     Unclean
+	process     map[history.BrokerID]int // plan line that holds the broker down or paused
+	clocks      map[history.BrokerID]int // plan line that lets its clock drift
+	slow        map[history.BrokerID]int // plan line that lets its disk be slow
+	memberships memberships
+	cuts        map[gap]int              // how many faults cut it
+	lossy       map[link]int             // plan line that loses packets on it
+	inForce     int                      // faults that are being done, not yet being undone
+	strikes     int                      // faults ever in force
+	open        int                      // faults that have begun and are not yet verified undone
+	calm        time.Duration            // when the last fault ended
+	known       []history.PartitionState // the newest observed, in order of Partition.Compare
+	waiting     []*waiter
+	shrinks     map[history.Partition]int64         // times that a member was seen to have left the ISR
+	expands     map[history.Partition]int64         // times that one was seen to have joined it
+	catches     int64                               // faults on messages that have met one
+	base        map[history.Partition]history.Epoch // leader epochs at the start
+	watching    bool
+	over        bool
 }
 
 func newRun(r *Runner, until time.Duration) *run {

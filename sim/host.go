@@ -64,6 +64,7 @@ type host struct {
 	timer       event
 	changed     *signal // notified when state changes
 
+	disks    int // new ones so far
 	links    map[broker.Link]*link
 	linkList []*link     // in order of first use
 	accepted []*conn     // by ConnID-1; nil once closed

@@ -75,12 +75,12 @@ type Controller struct {
 	image *metadata.Image // what is committed and applied
 
 	// Of the active controller, nil otherwise.
-	next        *metadata.Image // image, and after it everything proposed
-	sessions    sessions
-	waiting     []waitingReply // by index
-	rebalanceAt time.Duration
-	surveyed    int64 // the index at which every registered broker was found to be the member it should be
-	voterChange int64 // index of the last change of the voters that this controller proposed
+	next         *metadata.Image // image, and after it everything proposed
+	sessions     sessions
+	waiting      []waitingReply // by index
+	rebalanceAt  time.Duration
+	surveyed     int64   // the index at which every registered broker was found to be the member it should be
+	voterChanges []int64 // indexes of the changes of the voters that this controller proposed and that may not be committed
 
 	applied   []uint64 // see QuorumState
 	logged    int64    // bytes of records applied since the last snapshot
@@ -306,11 +306,12 @@ func (c *Controller) digest(e *pb.Entry) uint64 {
 
 // QuorumState is a member's part in the controller quorum.
 type QuorumState struct {
-	Member uint64 // raft's id of the broker on its disk
-	Term   int64
-	Last   int64 // entry of the metadata log
-	Leads  bool  // in that term, as it believes
-	Told   Promise
+	Member   uint64 // raft's id of the broker on its disk
+	Term     int64
+	Last     int64 // entry of the metadata log
+	Leads    bool  // in that term, as it believes
+	Told     Promise
+	Changing int // changes of the voters that it proposed as the leader and that are not committed
 	// Applied is a digest of the metadata log up to and including each of the entries that the member has applied last, the last at Index:
 	// what two members applied is the same where their digests are. Not to be changed.
 	Applied []uint64
@@ -319,7 +320,7 @@ type QuorumState struct {
 
 // Quorum tells of this member's part in the quorum.
 func (c *Controller) Quorum() QuorumState {
-	return QuorumState{Member: c.q.me, Term: c.Term(), Last: int64(c.q.log.last()), Leads: c.q.leading(), Told: c.q.told, Applied: c.applied, Index: c.image.Index}
+	return QuorumState{Member: c.q.me, Term: c.Term(), Last: int64(c.q.log.last()), Leads: c.q.leading(), Told: c.q.told, Changing: c.pendingVoterChanges(), Applied: c.applied, Index: c.image.Index}
 }
 
 // apply takes a committed entry into the image.
@@ -419,7 +420,7 @@ func (c *Controller) report(rec metadata.Record, changed []kafka.TopicPartition)
 // settle follows what the last input changed: the active controller begins, waiting answers leave, new brokers become members.
 func (c *Controller) settle() {
 	if c.next == nil && c.q.leading() && c.appliedOwnTerm() {
-		c.next, c.surveyed, c.voterChange = c.image.Clone(), 0, 0
+		c.next, c.surveyed, c.voterChanges = c.image.Clone(), 0, nil
 		c.sessions = freshSessions(c.next, c.now)
 		c.rebalanceAt = never
 		if c.cfg.AutoLeaderRebalance && c.cfg.LeaderImbalanceCheckInterval > 0 {
@@ -459,7 +460,7 @@ func (c *Controller) moved() {
 	for _, w := range c.waiting {
 		c.replies = append(c.replies, Reply{w.token, refuse(w.req, kafka.NotController)})
 	}
-	c.next, c.sessions, c.waiting = nil, nil, nil
+	c.next, c.sessions, c.waiting, c.voterChanges = nil, nil, nil, nil
 }
 
 // Image is the committed metadata that this member has applied. Not to be changed.

@@ -34,7 +34,7 @@ func (c *Controller) changeVoters(req kmsg.Request, tok Token) {
 		c.replies = append(c.replies, Reply{tok, refuse(req, code)})
 		return
 	}
-	c.reply(waitingReply{index: c.voterChange, token: tok, req: req, answer: refuse(req, kafka.None)})
+	c.reply(waitingReply{index: int64(c.q.log.last()), token: tok, req: req, answer: refuse(req, kafka.None)})
 }
 
 // mayAdd: nothing is under way, no voter has the broker's id yet, and the newcomer follows the log already: a voter that lacks most of it
@@ -69,7 +69,7 @@ func (c *Controller) mayRemove(id uint64) kafka.Code {
 // changingVoters reports whether the last change of the voters is not committed yet, so that another must wait: two at once can leave two
 // majorities that have no voter in common.
 func (c *Controller) changingVoters() bool {
-	pending := c.voterChange > c.image.Index
+	pending := c.pendingVoterChanges() > 0
 	return pending && !c.cfg.Bug.Bites(bug.TwoVoterChanges, pending)
 }
 
@@ -77,8 +77,19 @@ func (c *Controller) proposeVoter(what pb.ConfChangeType, id uint64) bool {
 	if !c.q.proposeMember(c.now, what, id) || c.next == nil {
 		return false
 	}
-	c.voterChange = int64(c.q.log.last())
+	committed := func(index int64) bool { return index <= c.image.Index }
+	c.voterChanges = append(slices.DeleteFunc(c.voterChanges, committed), int64(c.q.log.last()))
 	return true
+}
+
+// pendingVoterChanges counts those that this controller proposed and that are not committed.
+func (c *Controller) pendingVoterChanges() (pending int) {
+	for _, index := range c.voterChanges {
+		if index > c.image.Index {
+			pending++
+		}
+	}
+	return pending
 }
 
 // keepMembers brings the membership a step closer to what is registered: every broker follows the metadata, on the disk that it has now. With
