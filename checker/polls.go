@@ -116,13 +116,13 @@ func (c *partCheck) strayRecord(at int32, rec *history.Record) {
 		a.class = AbortedRead
 	case l.assembled && here != nil:
 		a.class, a.both, a.detail = TwoValues, true, "both were told to clients"
-	case c.found[send] == lost:
-		a.class = UncommittedRead
 	case c.trimmed(rec.Offset):
 		if c.found[send] == undecided {
 			c.removed(send)
 		}
 		return
+	case c.found[send] == lost:
+		a.class = UncommittedRead
 	case here != nil || l.covers(rec.Offset):
 		a.class = UncommittedRead
 	case c.vanished(rec.Offset):

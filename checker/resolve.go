@@ -123,9 +123,12 @@ func (c *partCheck) decide(r *Resolution) {
 	}
 }
 
-// whole reports whether final reads went through every offset of a settled log.
-func (l *finalLog) whole() bool {
-	return l.ended && (l.end == 0 || len(l.covered) == 1 && l.covered[0].from <= 0)
+// whole reports whether final reads went through every offset of a settled log from 0 on.
+func (l *finalLog) whole() bool { return l.wholeFrom(0) }
+
+// wholeFrom reports whether they went through every one from an offset on.
+func (l *finalLog) wholeFrom(o history.Offset) bool {
+	return l.ended && (l.end <= o || len(l.covered) == 1 && l.covered[0].from <= o)
 }
 
 // String tells a resolution in a line.

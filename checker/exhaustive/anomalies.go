@@ -29,6 +29,7 @@ type ledger struct {
 	finals []*history.Op
 	dumps  []*history.Dump
 	log    []history.Record // whole
+	start  history.Offset   // below it somebody had records removed: of those nothing is known
 	found  []Anomaly
 }
 
@@ -37,9 +38,16 @@ func Anomalies(h *history.History) []Anomaly {
 	var out []Anomaly
 	for _, p := range partitions(h) {
 		l := &ledger{name: p}
+		var ops, lists []*history.Op
 		for i := range h.Ops {
-			switch op := &h.Ops[i]; {
+			op := &h.Ops[i]
+			if op.Partition == p {
+				ops = append(ops, op)
+			}
+			switch {
 			case op.Partition != p:
+			case op.Kind == history.ListOffsets:
+				lists = append(lists, op)
 			case op.Kind == history.Send:
 				l.sends = append(l.sends, op)
 			case op.Kind == history.Poll && op.Outcome == history.OK:
@@ -54,7 +62,9 @@ func Anomalies(h *history.History) []Anomaly {
 				l.dumps = append(l.dumps, d)
 			}
 		}
+		l.start = trimmedTo(ops)
 		l.log = l.whole()
+		l.ends(lists)
 		l.records()
 		l.acknowledgements()
 		l.order()
@@ -63,6 +73,20 @@ func Anomalies(h *history.History) []Anomaly {
 		out = append(out, l.found...)
 	}
 	return out
+}
+
+// ends asks of each end of the log that ListOffsets told, and of each high watermark, whether it had told one beyond it before.
+func (l *ledger) ends(lists []*history.Op) {
+	for _, op := range lists {
+		if slices.ContainsFunc(lists, func(before *history.Op) bool { return overtakes(before, op) }) {
+			l.tell("end offset goes back", op.Offset, "", "")
+		}
+	}
+	for _, op := range l.polls {
+		if slices.ContainsFunc(lists, func(before *history.Op) bool { return belowTold(before, op) }) {
+			l.tell("high watermark goes back", op.HW, "", "")
+		}
+	}
 }
 
 func (l *ledger) tell(class string, o history.Offset, value, other string) {
@@ -127,7 +151,7 @@ func (l *ledger) belongs(o history.Offset, value string) bool {
 	}
 	for _, op := range l.polls {
 		for _, r := range op.Records {
-			if r.Offset == o && gone(r.Value, op.ReturnIndex) {
+			if o >= l.start && r.Offset == o && gone(r.Value, op.ReturnIndex) {
 				return true
 			}
 		}
@@ -153,7 +177,7 @@ func (l *ledger) records() {
 		if by.ReturnIndex < send.InvokeIndex {
 			l.tell("phantom", r.Offset, r.Value, "")
 		}
-		if !by.Final && l.at(r.Offset) != r.Value {
+		if !by.Final && l.at(r.Offset) != r.Value && r.Offset >= l.start {
 			l.tell("read of uncommitted data", r.Offset, r.Value, "")
 		}
 	}
@@ -183,6 +207,7 @@ func (l *ledger) acknowledgements() {
 		}
 		stands := slices.ContainsFunc(l.log, func(r history.Record) bool { return r.Value == op.Value })
 		switch {
+		case !stands && (op.Offset >= 0 && op.Offset < l.start || op.Offset < 0 && l.start > 0):
 		case !stands:
 			l.tell("lost acknowledged write", op.Offset, op.Value, "")
 		case op.Offset >= 0 && l.at(op.Offset) != op.Value:

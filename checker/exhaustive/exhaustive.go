@@ -3,7 +3,8 @@
 // shares nothing with the checker, and takes time that doubles with each operation.
 //
 // It judges what a cluster promises that keeps acknowledged writes and committed reads, whose producers send each value once and whose brokers
-// remove nothing, after it has settled: the final reads of a partition begin at offset 0 and reach its end, and nothing is written after them.
+// remove nothing unasked, after it has settled: the final reads of a partition begin at its log start, offset 0 or where a DeleteRecords had it
+// begin, and reach its end, and nothing is written after them.
 package exhaustive
 
 import (
@@ -16,7 +17,8 @@ import (
 // Possible reports whether there is a log of every partition that explains the history: each value in it was sent once and was not
 // reported as failed; a write took effect at one moment, after it was sent and, if it was acknowledged, before that, where the acknowledgement
 // says; an answer shows what is in the log when it arrives, all of it from the offset asked for to the last record that it holds; a consumer
-// goes on where its last answer ended; final reads and replicas hold the whole log.
+// goes on where its last answer ended; the end of the log that ListOffsets tells never lies before one that it told when it was asked; final
+// reads and replicas hold the whole log, but for what somebody asked to be removed, of which nothing is asked but that it was sent.
 func Possible(h *history.History) bool {
 	for _, p := range partitions(h) {
 		if !possible(h, p) {
@@ -51,6 +53,7 @@ type play struct {
 	moments []moment
 	ops     []*history.Op // the partition's
 	dumps   []*history.Dump
+	start   history.Offset  // below it records were removed that somebody asked for: of what stood there nothing is known
 	log     []string        // by offset; "" is an offset without a record
 	most    int             // offsets that any log may have
 	failed  map[string]bool // moments with logs that lead nowhere
@@ -68,7 +71,9 @@ func possible(h *history.History, p history.Partition) bool {
 		if op.Outcome != history.Pending {
 			g.moments = append(g.moments, moment{op.ReturnIndex, op, true})
 		}
-		g.most = max(g.most, int(op.Offset)+1)
+		if op.Kind == history.Send {
+			g.most = max(g.most, int(op.Offset)+1)
+		}
 		for _, r := range op.Records {
 			g.most = max(g.most, int(r.Offset)+1)
 		}
@@ -81,6 +86,8 @@ func possible(h *history.History, p history.Partition) bool {
 			}
 		}
 	}
+	g.start = trimmedTo(g.ops)
+	g.log = make([]string, g.start)
 	slices.SortFunc(g.moments, func(a, b moment) int { return int(a.index - b.index) })
 	return g.from(0)
 }
@@ -114,7 +121,8 @@ func (g *play) from(n int) bool {
 func (g *play) appendable(n int) []string {
 	out := []string{""}
 	for _, m := range g.moments[:n] {
-		if m.op.Kind == history.Send && !m.done && m.op.Outcome != history.Fail && !slices.Contains(g.log, m.op.Value) {
+		gone := m.op.Outcome == history.OK && m.op.ReturnIndex < g.moments[n].index // acknowledged, and removed since
+		if m.op.Kind == history.Send && !m.done && m.op.Outcome != history.Fail && !gone && !slices.Contains(g.log, m.op.Value) {
 			out = append(out, m.op.Value)
 		}
 	}
@@ -130,19 +138,38 @@ func (g *play) happens(m moment) bool {
 	switch op.Kind {
 	case history.Send:
 		at := slices.Index(g.log, op.Value)
+		if at < 0 && op.Offset < g.start {
+			return op.Offset >= 0 || g.start > 0
+		}
 		return at >= 0 && (op.Offset < 0 || int(op.Offset) == at)
+	case history.ListOffsets:
+		return !slices.ContainsFunc(g.ops, func(before *history.Op) bool { return overtakes(before, op) })
 	case history.Poll:
+		if slices.ContainsFunc(g.ops, func(before *history.Op) bool { return belowTold(before, op) }) {
+			return false
+		}
 		if before := previous(g.ops, op); before != nil && len(op.Records) > 0 && op.Records[0].Offset < answerEnd(before) {
 			return false
 		}
-		return g.shows(op.Records, op.Position)
+		return g.shows(op, op.Position)
 	}
 	return true
 }
 
-// shows reports whether the log holds records, and no others between an offset and the last of them.
-func (g *play) shows(records []history.Record, from history.Offset) bool {
-	for _, r := range records {
+// shows reports whether the log holds an answer's records, and no others between an offset and the last of them. Of a record that was removed
+// since it must be true that somebody sent it before.
+func (g *play) shows(op *history.Op, from history.Offset) bool {
+	for _, r := range op.Records {
+		if from <= r.Offset && r.Offset < g.start {
+			sent := func(s *history.Op) bool {
+				return s.Kind == history.Send && s.Value == r.Value && s.Outcome != history.Fail && s.InvokeIndex < op.ReturnIndex
+			}
+			if !slices.ContainsFunc(g.ops, sent) {
+				return false
+			}
+			from = r.Offset + 1
+			continue
+		}
 		if r.Offset < from || int(r.Offset) >= len(g.log) || r.Value == "" || g.log[r.Offset] != r.Value {
 			return false
 		}
@@ -156,7 +183,36 @@ func (g *play) shows(records []history.Record, from history.Offset) bool {
 	return true
 }
 
-// ends reports whether the log is what the final reads and the replicas hold.
+// belowTold reports whether an answer carried a high watermark below the end that its leader had told in the same epoch.
+func belowTold(before, op *history.Op) bool {
+	told := before.Kind == history.ListOffsets && before.Position == history.Latest && before.Outcome == history.OK && before.ReturnIndex < op.InvokeIndex
+	return told && op.HW >= 0 && op.HW < before.Offset && op.Broker == before.Broker && op.Epoch == before.Epoch
+}
+
+// trimmedTo is where a log begins because somebody asked for it: where the final reads were told that it begins, but not beyond what a
+// DeleteRecords asked for that was not refused.
+func trimmedTo(ops []*history.Op) history.Offset {
+	asked, begins := history.Offset(0), history.Offset(0)
+	for _, op := range ops {
+		if op.Kind == history.DeleteRecords && op.Outcome != history.Fail {
+			asked = max(asked, op.Position)
+		}
+		if op.Final && op.Outcome == history.OK {
+			begins = max(begins, op.LogStart)
+		}
+	}
+	return min(asked, begins)
+}
+
+// overtakes reports whether a ListOffsets had told an end of the log beyond the one that another, asked later, was told.
+func overtakes(before, op *history.Op) bool {
+	tells := func(o *history.Op) bool {
+		return o.Kind == history.ListOffsets && o.Position == history.Latest && o.Outcome == history.OK
+	}
+	return tells(before) && tells(op) && before.ReturnIndex < op.InvokeIndex && before.Epoch <= op.Epoch && before.Offset > op.Offset
+}
+
+// ends reports whether the log is what the final reads and the replicas hold, but for what was removed.
 func (g *play) ends() bool {
 	var whole []history.Record
 	for o, value := range g.log {

@@ -58,7 +58,8 @@ func TestTheCheckerAgrees(t *testing.T) {
 // draw makes a tiny history, of two to six operations before the end, and changes up to three things in it.
 func draw(rng *rand.Rand) (history.Run, *history.History) {
 	c := construct.Make(construct.Config{Seed: rng.Uint64(), Ops: 2 + rng.IntN(5), Partitions: 1 + rng.IntN(4)/3, Producers: 1 + rng.IntN(3),
-		Consumers: 1 + rng.IntN(2), Unknown: 0.3, Failed: 0.15, NoOffset: 0.1, Lost: 0.1, Restarts: 0.1, Gaps: 0.1})
+		Consumers: 1 + rng.IntN(2), Unknown: 0.3, Failed: 0.15, NoOffset: 0.1, Lost: 0.1, Restarts: 0.1, Gaps: 0.1, Lists: 0.2,
+		Deletes: rng.IntN(2)})
 	h := c.History
 	if rng.IntN(2) == 0 {
 		h.Dumps = nil
@@ -83,7 +84,7 @@ func draw(rng *rand.Rand) (history.Run, *history.History) {
 
 // reachTheEnd makes a final read one that came to its partition's end, which no replica is beyond.
 func reachTheEnd(op *history.Op, dumps []history.Dump) {
-	op.HW = 0
+	op.HW = max(op.LogStart, 0)
 	for _, r := range op.Records {
 		op.HW = max(op.HW, r.Offset+1)
 	}
@@ -103,7 +104,19 @@ func change(rng *rand.Rand, h *history.History) {
 		changeSend(rng, h, op)
 		return
 	}
+	if op.Kind == history.DeleteRecords {
+		changeDelete(rng, op)
+		return
+	}
 	if op.Kind == history.Seek || op.Outcome != history.OK {
+		return
+	}
+	if op.Kind == history.ListOffsets {
+		op.Offset = max(0, op.Offset+history.Offset(rng.IntN(5)-2))
+		return
+	}
+	if op.Final && rng.IntN(6) == 0 {
+		trim(h, op.Partition, op.LogStart+1)
 		return
 	}
 	if !op.Final && rng.IntN(4) == 0 {
@@ -167,12 +180,38 @@ func change(rng *rand.Rand, h *history.History) {
 	}
 }
 
+// changeDelete changes what became of a DeleteRecords, or what it asked for.
+func changeDelete(rng *rand.Rand, op *history.Op) {
+	if rng.IntN(2) == 0 {
+		op.Position = max(0, op.Position+history.Offset(rng.IntN(3)-1))
+	} else if op.Outcome != history.Pending {
+		op.Outcome = history.OK + history.Outcome(rng.IntN(3))
+	}
+}
+
+// trim has a partition begin at an offset, whether somebody asked for it or not.
+func trim(h *history.History, p history.Partition, start history.Offset) {
+	below := func(r history.Record) bool { return r.Offset < start }
+	for i := range h.Ops {
+		if op := &h.Ops[i]; op.Final && op.Partition == p {
+			op.LogStart, op.Position = start, max(op.Position, start)
+			op.Records = slices.DeleteFunc(op.Records, below)
+		}
+	}
+	for i := range h.Dumps {
+		if d := &h.Dumps[i]; d.Partition == p {
+			d.Start = start
+			editDump(d, func(in []history.Record) []history.Record { return slices.DeleteFunc(in, below) })
+		}
+	}
+}
+
 func editDump(d *history.Dump, fn func([]history.Record) []history.Record) {
 	var in []history.Record
 	for _, r := range d.Records {
 		in = append(in, history.Record{Offset: r.Offset, Value: r.Value})
 	}
-	d.Records, d.LEO = nil, 0
+	d.Records, d.LEO = nil, max(d.Start, 0)
 	for _, r := range fn(in) {
 		d.Records = append(d.Records, history.DumpRecord{Offset: r.Offset, Value: r.Value})
 		d.LEO = r.Offset + 1
@@ -308,12 +347,12 @@ func describe(h *history.History, v *checker.Verdict, possible bool, anomalies [
 	out := ""
 	for i := range h.Ops {
 		op := &h.Ops[i]
-		out += fmt.Sprintf("%v [%d,%d] p%d kind %d outcome %d %q offset %d position %d %v final %v\n", op.Partition, op.InvokeIndex, op.ReturnIndex, op.Process, op.Kind,
-			op.Outcome, op.Value, op.Offset, op.Position, op.Records, op.Final)
+		out += fmt.Sprintf("%v [%d,%d] p%d kind %d outcome %d %q offset %d position %d log start %d %v final %v\n", op.Partition, op.InvokeIndex, op.ReturnIndex, op.Process, op.Kind,
+			op.Outcome, op.Value, op.Offset, op.Position, op.LogStart, op.Records, op.Final)
 	}
 	for i := range h.Dumps {
 		d := &h.Dumps[i]
-		out += fmt.Sprintf("%v on broker %d, end %d: %v\n", d.Partition, d.Broker, d.LEO, d.Records)
+		out += fmt.Sprintf("%v on broker %d, from %d to %d: %v\n", d.Partition, d.Broker, d.Start, d.LEO, d.Records)
 	}
 	out += fmt.Sprintf("possible %t, anomalies %v\n%s: %s", possible, anomalies, v.Status, v.Reason)
 	for i := range v.Findings {
