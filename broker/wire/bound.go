@@ -42,7 +42,11 @@ func walkProduce(w *walker, version int16) {
 	w.string() // transactional id
 	w.skip(2 + 4)
 	for range w.array() {
-		w.string()
+		if version >= 13 {
+			w.skip(16)
+		} else {
+			w.string()
+		}
 		for range w.array() {
 			w.skip(4)
 			w.batches()

@@ -13,9 +13,9 @@ type Range struct {
 }
 
 // ranges lists every API key there is. Produce is advertised from 0, though 0–2 are not served: librdkafka before 2.11.1 otherwise
-// sends uncompressed. Clients are told of Fetch up to 12, the last without topic ids; brokers use 15.
+// sends uncompressed. Clients are told of Produce up to 9 and of Fetch up to 12, before topic ids; brokers use 17 of Fetch.
 var ranges = []Range{
-	client(kmsg.Produce, 3, 9, 0, 9),
+	client(kmsg.Produce, 3, 13, 0, 9),
 	client(kmsg.Fetch, 4, 17, 4, 12),
 	client(kmsg.ListOffsets, 1, 7, 1, 7),
 	client(kmsg.Metadata, 0, 12, 0, 12),
