@@ -31,7 +31,7 @@ func (e injected) Unwrap() error { return e.err }
 
 // meets reports whether an operation on a file meets the fault that waits for one of its kind, and ends it.
 func (d *drive) meets(how world.DiskFault, n *inode) bool {
-	if d.faults.next != how || !isPartitionLog(n.path) {
+	if d.faults.next != how || d.w.looking || !isPartitionLog(n.path) {
 		return false
 	}
 	d.faults.next = world.NoDiskFault

@@ -71,6 +71,7 @@ type World struct {
 	catchNumber int      // of the last one that began
 
 	acting  history.BrokerID // the broker whose event goes on
+	looking bool             // AfterEvent looks, which no fault of a disk may meet
 	running *coroutine
 	live    []*coroutine
 	ran     bool
@@ -214,7 +215,9 @@ func (w *World) fail(err error) {
 // touched runs the caller's hook after an event of a broker.
 func (w *World) touched(b history.BrokerID) {
 	if w.opt.AfterEvent != nil {
+		w.looking = true
 		w.opt.AfterEvent(w.now, b)
+		w.looking = false
 	}
 }
 
