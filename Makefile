@@ -14,7 +14,7 @@ LIVE       := ^tidemark/docker/live$$
 FUZZTIME ?= 1m
 COUNT    ?= 3
 
-.PHONY: run build soak soak-docker canary-docker test test-docker test-docker-kills flat bench lint fuzz screenshot clean
+.PHONY: run build soak soak-space soak-docker canary-docker test test-bugs bugs test-docker test-docker-kills flat bench lint fuzz screenshot clean
 
 # A first run: in containers where a container engine is found, else in the simulated world alone, whose program needs a third less time
 # to build.
@@ -42,7 +42,21 @@ test:
 
 # A thousand seeds of the standard minute, each run again by another process with another GOMAXPROCS: no violation, the same hashes.
 soak: build
-	bin/tidemark hunt --max-seeds 1000 --twice
+	bin/tidemark hunt --configs default --max-seeds 1000 --twice
+
+# Ten thousand seeds of a minute over the whole space of configurations: no violation.
+soak-space: build
+	bin/tidemark hunt --duration 60s --max-seeds 10000
+
+# Every known bug's scenario: what it fails of with the bug on, and that it is valid without. Then random search for ten bugs that the date
+# draws, each within its budget. Under four minutes on two cores.
+test-bugs: build
+	go test -count 1 -run '^TestBugs$$' ./harness
+	bin/tidemark bugs --draw 10 --seed $$(date -u +%Y%m%d) --budget 60s --no-shrink
+
+# All known bugs by random search, each run that shows one shrunk: writes docs/bugs.md. Under twenty minutes on two cores, most of it shrinking.
+bugs: build
+	bin/tidemark bugs --markdown docs/bugs.md
 
 # Fifty runs of half a minute in containers: no violation, every kind of fault seen in five or more, all of them undone, nothing left.
 soak-docker: build

@@ -97,7 +97,7 @@ func RunName(n int) string {
 // Go carries out the hunt; it returns early when ctx ends.
 func (h Hunt) Go(ctx context.Context) Tally {
 	begun := time.Now()
-	t := Tally{Bites: map[string]int{}, Allowed: map[string]int{}, Classes: map[string]int{}}
+	t := newTally()
 	var mu sync.Mutex
 	more := func() bool { return h.Budget <= 0 || time.Since(begun) <= h.Budget }
 	try := func(ctx context.Context, n int, run func() (*Result, error)) (ends bool) {
@@ -152,6 +152,10 @@ func (r *Result) Shows(class checker.Class) bool {
 	return slices.ContainsFunc(r.Verdict.Findings, func(f checker.Finding) bool {
 		return f.Class == class || slices.ContainsFunc(f.Implied, func(m checker.Implied) bool { return m.Class == class })
 	})
+}
+
+func newTally() Tally {
+	return Tally{Bites: map[string]int{}, Allowed: map[string]int{}, Classes: map[string]int{}}
 }
 
 // add counts a run, and reports whether it broke its contract as nobody expects.

@@ -37,6 +37,20 @@ func Save(d results.Dir, res *Result) error {
 	return d.Finish(res.Outcome(d), res.History)
 }
 
+// NoteShrunk tells in a finished run's results and report what shrinking left of it.
+func NoteShrunk(d results.Dir, s results.Shrunk) error {
+	o, err := d.Outcome()
+	if err != nil {
+		return err
+	}
+	h, _, err := d.History()
+	if err != nil {
+		return err
+	}
+	o.Shrunk = &s
+	return d.Finish(o, h)
+}
+
 // saveLogs writes what each broker did and said.
 func saveLogs(d results.Dir, res *Result) error {
 	for _, b := range BrokerIDs(res.Run) {

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -224,6 +225,21 @@ func plainerFault(run history.Run, f nemesis.Fault) (out []nemesis.Fault) {
 		both.Shape = nemesis.Split
 		out = append(out, both)
 	}
+	if f.Nth > 1 {
+		next := f
+		next.Nth = 1
+		out = append(out, next)
+	}
+	if round := math.Round(f.Rate); f.Rate > 1 && round > 1 && round != f.Rate {
+		plain := f
+		plain.Rate = round
+		out = append(out, plain)
+	}
+	for _, by := range rounder(f.By, false) {
+		plain := f
+		plain.By = by
+		out = append(out, plain)
+	}
 	if len(f.Others) > 0 && f.Others[0].Role != nemesis.Rest && (len(f.Targets) == 0 || f.Targets[0].Role != nemesis.Rest) {
 		rest := f
 		rest.Others = []nemesis.Target{{Role: nemesis.Rest}}
@@ -272,9 +288,19 @@ func plainerRoles(run history.Run, t nemesis.Target) (out []nemesis.Target) {
 	return append(out, nemesis.Target{Role: nemesis.Leader, Partition: p}, nemesis.Target{Role: nemesis.Follower, Partition: p})
 }
 
+// plainerTrigger proposes the event itself for a time after it, and an earlier one of its kind.
 func plainerTrigger(t nemesis.Trigger) (out []nemesis.Trigger) {
-	if t.Kind != nemesis.AfterAcks && t.Kind != nemesis.AfterElections {
-		return nil
+	if t.Plus != 0 {
+		event := t
+		event.Plus = 0
+		out = append(out, event)
+		for _, plus := range rounder(t.Plus, false) {
+			event.Plus = plus
+			out = append(out, event)
+		}
+	}
+	if t.Kind == nemesis.AtTime || t.Kind == nemesis.WhenISR || t.Kind == nemesis.WhenLeader {
+		return out
 	}
 	for _, n := range []int64{1, t.Count / 10, t.Count / 2} {
 		if n >= 1 && n < t.Count {

@@ -27,6 +27,7 @@ const outcomeFormat = 1
 //	wallSeconds  seconds of real time that the run took
 //	truncated    what is missing of the journal; "" if nothing
 //	ground       of a run in containers, history.Ground: engine, kernel, image, and each broker's listeners
+//	shrunk       of a failing run that was shrunk: the plan that is left, and the line that replays it
 //	verdict      checker.Verdict: status, reason, findings with their witnesses, contract, stats, porcupine (the second judge)
 //
 // Times inside the verdict (ackedNanos, timeNanos, the time of a witness's step) are nanoseconds since the run's start; -1 is never. In
@@ -40,6 +41,14 @@ type Outcome struct {
 	Wall      float64         // seconds of real time that the run took
 	Truncated string          // what is missing of the journal
 	Ground    *history.Ground // what a run in containers stood on; nil of a simulated one
+	Shrunk    *Shrunk         // what shrinking left of the run; nil if it was not shrunk
+}
+
+// Shrunk is the smallest run that was found to fail as this one does.
+type Shrunk struct {
+	Plan   string `json:"plan"`
+	Replay string `json:"replay"` // the line to paste that replays it
+	Done   bool   `json:"done"`   // nothing smaller fails alike
 }
 
 // storedOutcome is results.json.
@@ -51,13 +60,15 @@ type storedOutcome struct {
 	Wall      float64         `json:"wallSeconds"`
 	Truncated string          `json:"truncated"`
 	Ground    *history.Ground `json:"ground,omitempty"`
+	Shrunk    *Shrunk         `json:"shrunk,omitempty"`
 	Verdict   checker.Verdict `json:"verdict"`
 }
 
 // Finish writes results.json and report.html, and porcupine.html if porcupine objects, also over those of an earlier check.
 func (d Dir) Finish(o Outcome, h *history.History) error {
 	text, err := json.MarshalIndent(storedOutcome{
-		Format: outcomeFormat, Seed: o.Run.Seed, Hash: o.Hash, Replay: o.Replay, Wall: o.Wall, Truncated: o.Truncated, Ground: o.Ground, Verdict: o.Verdict,
+		Format: outcomeFormat, Seed: o.Run.Seed, Hash: o.Hash, Replay: o.Replay, Wall: o.Wall, Truncated: o.Truncated, Ground: o.Ground, Shrunk: o.Shrunk,
+		Verdict: o.Verdict,
 	}, "", "  ")
 	if err != nil {
 		return fmt.Errorf("results cannot be written as JSON: %w", err)
@@ -127,5 +138,5 @@ func decodeOutcome(text []byte, run history.Run) (Outcome, error) {
 		return Outcome{}, fmt.Errorf("verdict is %.80q, expected %s, %s, %s or %s", s.Verdict.Status,
 			checker.Valid, checker.Invalid, checker.Unknown, checker.Vacuous)
 	}
-	return Outcome{Run: run, Verdict: s.Verdict, Hash: s.Hash, Replay: s.Replay, Wall: s.Wall, Truncated: s.Truncated, Ground: s.Ground}, nil
+	return Outcome{Run: run, Verdict: s.Verdict, Hash: s.Hash, Replay: s.Replay, Wall: s.Wall, Truncated: s.Truncated, Ground: s.Ground, Shrunk: s.Shrunk}, nil
 }

@@ -43,6 +43,7 @@ type page struct {
 	Environment             []fact
 	Config                  []fact
 	Plan                    string
+	Shrunk                  *Shrunk // nil if the run was not shrunk
 	OpsShown, OpsAll        int
 	Data                    pageData
 }
@@ -124,6 +125,7 @@ func newPage(o Outcome, h *history.History) page {
 		OpsShown:    len(table.ID),
 		OpsAll:      len(h.Ops),
 		Plan:        clipBytes(o.Run.Plan, planBytesMax),
+		Shrunk:      shrunkView(o.Shrunk),
 		Data: pageData{
 			End: end.Seconds(), Bands: bandsOf(lives, end), Marks: marksOf(h.Marks), Latency: charts.latency, Rate: charts.rate,
 			Partitions: lines, Windows: windowsData(spans, lines, v.Findings), Ops: table,
@@ -136,6 +138,18 @@ func newPage(o Outcome, h *history.History) page {
 	p.Lanes, p.LanesLeft = laneViews(lines, h)
 	p.Environment, p.Config = environment(o)
 	return p
+}
+
+// shrunkView is what shrinking left, short enough for the page.
+func shrunkView(s *Shrunk) *Shrunk {
+	if s == nil {
+		return nil
+	}
+	view := Shrunk{Plan: clipBytes(s.Plan, planBytesMax), Replay: clip(s.Replay, textRunesMax), Done: s.Done}
+	if view.Plan == "" {
+		view.Plan = "# no faults\n"
+	}
+	return &view
 }
 
 // endOf is the last moment that the run tells of, at least its planned length.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"tidemark/broker/bug"
 	"tidemark/harness"
+	"tidemark/world"
 )
 
 func bugsCommand() *cobra.Command {
@@ -21,6 +23,7 @@ func bugsCommand() *cobra.Command {
 	var w bugsWanted
 	var master string
 	var noShrink bool
+	var draw int
 	c := &cobra.Command{
 		Use:   "bugs [NAME...]",
 		Short: "Show of each known bug that random search finds it",
@@ -36,6 +39,10 @@ func bugsCommand() *cobra.Command {
 			if p.Master, err = parseSeed("seed", master); err != nil {
 				return err
 			}
+			if draw < 0 || draw > len(entries) {
+				return usage(fmt.Errorf("--draw %d, expected 0 to %d", draw, len(entries)))
+			}
+			entries = drawn(entries, draw, p.Master)
 			if p.Budget <= 0 || p.Shrinking <= 0 || p.Workers < 1 || p.Workers > 1024 || p.Seeds < 1 {
 				return usage(fmt.Errorf("--budget %v, --shrink-budget %v, --workers %d, --max-seeds %d, expected positive durations, 1 to 1024, and 1 at least",
 					p.Budget, p.Shrinking, p.Workers, p.Seeds))
@@ -49,6 +56,7 @@ func bugsCommand() *cobra.Command {
 	}
 	f := c.Flags()
 	f.StringVar(&master, "seed", "", "the master seed that the runs' seeds are drawn from (default: drawn, and printed)")
+	f.IntVar(&draw, "draw", 0, "show so many of the bugs only, drawn from the master seed; 0 is all")
 	f.DurationVar(&p.Budget, "budget", 2*time.Minute, "of the search for one bug: start no run after so long")
 	f.IntVar(&p.Seeds, "max-seeds", 1_000_000, "at most so many runs of one bug")
 	f.IntVar(&p.Workers, "workers", runtime.NumCPU(), "runs at a time")
@@ -78,6 +86,20 @@ func bugEntries(names []string) ([]bug.Entry, error) {
 		entries = append(entries, e)
 	}
 	return entries, nil
+}
+
+// drawn is n of the entries, in their order, by a seed; all for 0.
+func drawn(entries []bug.Entry, n int, seed uint64) []bug.Entry {
+	if n == 0 {
+		return entries
+	}
+	order := world.Stream(seed, "bugs", 0).Perm(len(entries))[:n]
+	slices.Sort(order)
+	out := make([]bug.Entry, n)
+	for i, at := range order {
+		out[i] = entries[at]
+	}
+	return out
 }
 
 func bugs(c *cobra.Command, p harness.Proof, entries []bug.Entry, w bugsWanted) error {

@@ -73,7 +73,7 @@ func shrink(c *cobra.Command, s harness.Shrink, d results.Dir, outDir, scenario 
 	if err != nil {
 		return trouble(err)
 	}
-	if err := showShrunk(c, state, res, outDir, scenario); err != nil {
+	if err := showShrunk(c, state, res, d, outDir, scenario); err != nil {
 		return err
 	}
 	if c.Context().Err() != nil {
@@ -82,8 +82,8 @@ func shrink(c *cobra.Command, s harness.Shrink, d results.Dir, outDir, scenario 
 	return nil
 }
 
-// showShrunk prints what is left, and keeps it.
-func showShrunk(c *cobra.Command, state harness.ShrinkState, res *harness.Result, outDir, scenario string) error {
+// showShrunk prints what is left of the run in a directory, keeps it, and tells of it in that run's report.
+func showShrunk(c *cobra.Command, state harness.ShrinkState, res *harness.Result, of results.Dir, outDir, scenario string) error {
 	out := c.OutOrStdout()
 	why := "nothing smaller fails alike"
 	if !state.Done {
@@ -91,6 +91,9 @@ func showShrunk(c *cobra.Command, state harness.ShrinkState, res *harness.Result
 	}
 	d, err := keep(c.Context(), outDir, res)
 	if err != nil {
+		return trouble(err)
+	}
+	if err := harness.NoteShrunk(of, results.Shrunk{Plan: state.Best.Plan, Replay: harness.ReplayLine(d), Done: state.Done}); err != nil {
 		return trouble(err)
 	}
 	fmt.Fprintf(out, "%s after %s in %.1f s: %s\n%s%s\n", sizeOf(state.Best), counted(state.Tries, "run"), state.Seconds, why, indented(state.Best.Plan), state.Signature)

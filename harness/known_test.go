@@ -1,0 +1,59 @@
+package harness
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/checker"
+	"tidemark/history"
+)
+
+// TestKnownFailuresCountUntilTheyExpire adds the same failing run to a tally on the last day on which it is known, and on the next.
+func TestKnownFailuresCountUntilTheyExpire(t *testing.T) {
+	list, err := ReadKnown([]byte(`[{"signature": "phantom: election", "reason": "being worked on", "expires": "2026-12-31"}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	failing := &Result{Run: history.Run{Seed: 7}, History: &history.History{}, Verdict: checker.Verdict{
+		Status: checker.Invalid, Reason: "Phantom.", Findings: []checker.Finding{{Class: checker.Phantom, Severity: checker.Violation, Signature: "phantom: election"}},
+	}}
+	for _, day := range []struct {
+		today string
+		known int
+		word  string
+	}{
+		{"2026-12-31T23:59:59Z", 1, "known: being worked on"},
+		{"2027-01-01T00:00:00Z", 0, "no longer known: it was expected until 2026-12-31, today is 2027-01-01: being worked on"},
+	} {
+		today, err := time.Parse(time.RFC3339, day.today)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tally := newTally()
+		if unknown := tally.add(Hunt{Known: list, Today: today}, 3, failing, nil); unknown != (day.known == 0) {
+			t.Errorf("%s: unknown %v", day.today, unknown)
+		}
+		tally.finish(time.Second)
+		if tally.Known != day.known || tally.Invalid != 1 || !strings.Contains(tally.String(), day.word) {
+			t.Errorf("%s: %d known of %d, expected %d of 1 and %q:\n%s", day.today, tally.Known, tally.Invalid, day.known, day.word, tally)
+		}
+	}
+}
+
+// TestKnownFailuresRefuse what is no list of them, with the entry and what was expected.
+func TestKnownFailuresRefuse(t *testing.T) {
+	for text, word := range map[string]string{
+		``:                                    "expected a JSON array",
+		`{}`:                                  "expected a JSON array",
+		`[] x`:                                "expected the end of the file",
+		`[{"signature": "x", "why": "y"}]`:    `unknown field "why"`,
+		`[{"signature": "x", "reason": "y"}]`: `entry 1: expires "", expected a date`,
+		`[{"signature": "x", "reason": "y", "expires": "soon"}]`:      `entry 1: expires "soon"`,
+		`[{"signature": "", "reason": "y", "expires": "2026-01-01"}]`: "entry 1: signature",
+	} {
+		if _, err := ReadKnown([]byte(text)); err == nil || !strings.Contains(err.Error(), word) {
+			t.Errorf("%s: %v, expected an error with %q", text, err, word)
+		}
+	}
+}
