@@ -111,9 +111,11 @@ func (c *partCheck) note(a anomaly) {
 func (c *logCheck) check() {
 	c.split()
 	inParallel(len(c.parts), func(p int) { c.parts[p].check() })
-	for _, p := range c.parts {
+	for n, p := range c.parts {
 		c.anomalies = append(c.anomalies, p.anomalies...)
-		c.undecided += p.undecided
+		if topic, ok := history.Incarnated(c.numbers.names[n].Topic); !ok || topic != c.run.Recreated || len(p.finals) > 0 {
+			c.undecided += p.undecided // else it went with its topic: what was acknowledged there was deleted, not lost
+		}
 	}
 	c.checkObserved()
 }

@@ -82,6 +82,11 @@ stands under what is allowed, and a broken invariant, which tells of brokers' st
 This file is made from the table in checker/classes.go, and a test holds it to that: go test ./checker -run TestTable -rewrite. The stories in
 checker/testdata/anomalies show each class on a history of a few lines.
 
+A topic that a run deletes and creates again (--recreated-topic) is in the history once for each incarnation, under its name and the beginning
+of its id, such as again@1f3a09c2. Clients name it by that id (KIP-516), so each operation is about one incarnation, and each is judged by itself.
+What was acknowledged in an incarnation that was deleted is no loss, as nobody can read it at the end: it counts as never seen at most. What was
+told of it while it was there must hold all the same, and a record of one incarnation in another's log is a phantom.
+
 Not judged: transactions (what Jepsen calls G0, G1c and precommitted reads), committed offsets of consumer groups, timestamps, headers and keys.
 
 ## Classes
