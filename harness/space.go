@@ -103,7 +103,7 @@ var knobs = []knob{
 	brokerKey("replica.high.watermark.checkpoint.interval.ms", func(d dice) string {
 		return milliseconds(d.span(200*time.Millisecond, 5*time.Second))
 	}),
-	brokerKey("log.segment.bytes", func(d dice) string { return strconv.Itoa(int(d.log(4<<10, 128<<10))) }),
+	brokerKey("log.segment.bytes", func(d dice) string { return strconv.Itoa(int(d.log(1<<10, 128<<10))) }),
 }
 
 // The bounds of a drawn run's load: long enough for a dozen faults, short enough for many runs.

@@ -8,14 +8,18 @@ import (
 )
 
 // comebackKinds are the faults after which a broker reads its disk anew, and finds there what nobody meant it to find.
-var comebackKinds = []world.Ability{world.CanPowerOff, world.CanBitFlip, world.CanFailSync, world.CanIOError, world.CanShortWrite}
+var comebackKinds = []world.Ability{
+	world.CanPowerFail, world.CanPowerOff, world.CanBitFlip, world.CanFailSync, world.CanIOError, world.CanShortWrite,
+}
 
 // comeback takes a broker away by its disk and, once it has had time to be in sync again, makes it a leader: what it holds is then what
 // clients see.
 func (d *drawer) comeback(t time.Duration) time.Duration {
 	b, p := Target{Role: Number, Broker: d.anyBroker()}, d.part()
 	first := d.fault(d.kind(comebackKinds...), p)
-	first.Targets = []Target{b}
+	if first.Targets[0].Role != ISR {
+		first.Targets = []Target{b}
+	}
 	over := d.add(t, first, d.span(200*time.Millisecond, d.longest/2))
 	if !slices.Contains(d.kinds, world.CanElect) {
 		return over

@@ -18,7 +18,7 @@ var (
 	powerFailKind = outageOf(kind{ability: world.CanPowerFail, crashes: true, loses: true})
 	bitFlipKind   = outageOf(kind{ability: world.CanBitFlip, crashes: true, loses: true, weight: rareDisk})
 	stopKind      = outageOf(kind{ability: world.CanStop})
-	powerOffKind  = outageOf(kind{ability: world.CanPowerOff, weight: 2 * rareDisk})
+	powerOffKind  = outageOf(kind{ability: world.CanPowerOff, weight: 2 * rareDisk, draw: (*drawer).powerOff})
 	pauseKind     = outageOf(kind{ability: world.CanPause, bites: longEnough})
 	freezeKind    = outageOf(kind{ability: world.CanFreeze, bites: longEnough})
 )
@@ -31,7 +31,9 @@ func outageOf(k kind) kind {
 	a, loses := k.ability, k.loses
 	k.read, k.write = readTargets, writeTargets
 	k.act = func(l *life, _ []link) action { return &outage{life: l} }
-	k.draw = func(d *drawer, p history.Partition) Fault { return d.outage(a, p, loses) }
+	if k.draw == nil {
+		k.draw = func(d *drawer, p history.Partition) Fault { return d.outage(a, p, loses) }
+	}
 	k.opener = leaderAlone(a)
 	if k.bites == nil { // a broker that restarts at once is as telling as one that stays away until its session ends
 		k.length = func(d *drawer) time.Duration { return d.lasting(0.5) }
@@ -153,6 +155,15 @@ func (o *outage) powerOff(b history.BrokerID) (detail string, err error) {
 		return detail, err
 	}
 	return o.Cluster.PowerFail(b)
+}
+
+// powerOff draws one broker or, as often, a whole ISR: then what comes back first leads with what its disk kept.
+func (d *drawer) powerOff(p history.Partition) Fault {
+	f := Fault{Kind: world.CanPowerOff, Targets: []Target{d.target(p)}}
+	if d.chance(0.5) {
+		f.Targets[0] = Target{Role: ISR, Partition: p}
+	}
+	return f
 }
 
 // state is that of the processes while the fault is in force.

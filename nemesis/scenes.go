@@ -31,7 +31,7 @@ var scenes = []sketch{
 	{weight: 50, draw: (*drawer).burst},
 	{weight: 40, needs: []world.Ability{world.CanHold, world.CanDrop, world.CanLate}, draw: (*drawer).race},
 	{weight: 25, needs: []world.Ability{world.CanReassign}, draw: (*drawer).move},
-	{weight: 8, draw: (*drawer).comeback, needs: comebackKinds},
+	{weight: 30, needs: comebackKinds, draw: (*drawer).comeback},
 }
 
 func (s sketch) possible(d *drawer) bool {
