@@ -25,7 +25,8 @@ import (
 // does not repeat a message whose first sending took effect after all. The raw client of the workloads sends each value once and never
 // again, so it tests the former; franz-go's sends it again until it is acknowledged or too old, so a duplicate of its values is allowed.
 // An idempotent producer does so too, the raw one and franz-go's, and a duplicate of its values is a violation. That takes what Durable takes:
-// brokers recognize a record by what they know of those before it, and where these may be lost so may that.
+// brokers recognize a record by what they know of those before it, and where these may be lost so may that. The same goes for those that are
+// removed: a replica that is behind the leader's log start begins anew there, and knows no producer (ProducerStateManager.truncateFullyAndStartAt).
 //
 // Ordered needs nothing of retries. It is about a message sent after another was acknowledged, and a retry ends with the acknowledgement;
 // what the network still holds of an earlier try can only make one copy more. Kafka's own rule, that max.in.flight.requests.per.connection
@@ -35,6 +36,7 @@ func ContractOf(run history.Run) Contract {
 	c := Contract{
 		Acks: run.Acks, MinISR: run.MinISR, Factor: run.Factor, Unclean: run.Unclean, ELR: run.ELR,
 		Idempotent:   run.Idempotent,
+		Removes:      run.Removes(),
 		WithinBudget: !run.Beyond,
 	}
 	retrying, _ := run.Franz()
@@ -42,7 +44,7 @@ func ContractOf(run history.Run) Contract {
 	c.Ordered = c.WithinBudget
 	c.CommittedReads = c.WithinBudget && !c.Unclean
 	c.Durable = c.CommittedReads && c.Acks == -1 && c.MinISR <= c.Factor
-	c.ExactlyOnce = c.Durable && c.Idempotent
+	c.ExactlyOnce = c.Durable && c.Idempotent && !c.Removes
 	c.ReadBound = run.ReadBound
 	c.Because = c.because()
 	return c
@@ -72,6 +74,9 @@ func (c Contract) repeats() bool { return c.Retries && !c.ExactlyOnce }
 
 // whyAllowed is the sentence of the contract that allows an anomaly of a class.
 func (c Contract) whyAllowed(class Class) string {
+	if class == Duplicate && c.Durable && c.Idempotent {
+		return "Old records are removed, and a replica that begins anew at the log start knows nothing of their producers, so a retry may repeat a message."
+	}
 	if class == Duplicate {
 		return "A producer that sends a value again without idempotence has it written at least once, so the value may stand twice."
 	}

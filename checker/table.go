@@ -3,6 +3,7 @@ package checker
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"tidemark/history"
 )
@@ -33,6 +34,7 @@ func Contracts() []NamedContract {
 		column("retries", retries),
 		column("retries, acks=1", func(r *history.Run) { retries(r); r.Acks = 1 }),
 		column("retries, idempotent", func(r *history.Run) { retries(r); r.Idempotent = true }),
+		column("retries, idempotent, trims", func(r *history.Run) { retries(r); r.Idempotent, r.Trim = true, time.Second }),
 		column("read bound", func(r *history.Run) { r.ReadBound = StaleAfter }),
 		column("read bound, beyond budget", func(r *history.Run) { r.ReadBound, r.Beyond = StaleAfter, true }),
 	}

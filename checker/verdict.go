@@ -128,8 +128,9 @@ type Contract struct {
 	WithinBudget   bool  `json:"withinBudget"`      // the nemesis stays inside the fault budget
 	Durable        bool  `json:"durable"`           // what was acknowledged is never lost
 	Ordered        bool  `json:"ordered"`
-	ExactlyOnce    bool  `json:"exactlyOnce"`    // a retry repeats no message; one that was sent once never stands twice anyhow
-	CommittedReads bool  `json:"committedReads"` // what a consumer read stays
+	Removes        bool  `json:"removes,omitempty"` // retention or DeleteRecords remove old records
+	ExactlyOnce    bool  `json:"exactlyOnce"`       // a retry repeats no message; one that was sent once never stands twice anyhow
+	CommittedReads bool  `json:"committedReads"`    // what a consumer read stays
 	// ReadBound is how long after a write's acknowledgement a consumer at the log's end may still not have been given it, in nanoseconds;
 	// 0 promises nothing.
 	ReadBound time.Duration `json:"readBound,omitempty"`
