@@ -29,8 +29,11 @@ var scenes = []sketch{
 	{weight: 7, draw: (*drawer).roll},
 	{weight: 6, draw: (*drawer).flap},
 	{weight: 50, draw: (*drawer).burst},
-	{weight: 40, needs: []world.Ability{world.CanHold, world.CanDrop, world.CanLate}, draw: (*drawer).race},
+	{weight: 40, needs: messageKinds, draw: (*drawer).race},
+	{weight: 30, needs: messageKinds, draw: (*drawer).rejoin},
 	{weight: 25, needs: []world.Ability{world.CanReassign}, draw: (*drawer).move},
+	{weight: 25, needs: []world.Ability{world.CanRecreate}, draw: (*drawer).again},
+	{weight: 20, needs: membershipKinds, draw: (*drawer).upheaval},
 	{weight: 30, needs: comebackKinds, draw: (*drawer).comeback},
 }
 
@@ -217,11 +220,13 @@ func (d *drawer) fault(kind world.Ability, p history.Partition) Fault {
 // target draws one broker, by role more often than by number.
 func (d *drawer) target(p history.Partition) Target {
 	switch x := d.rnd.Float64(); {
-	case x < 0.5:
+	case x < 0.45:
 		return Target{Role: Leader, Partition: p}
-	case x < 0.75:
+	case x < 0.7:
 		return Target{Role: Follower, Partition: p}
-	case x < 0.87:
+	case x < 0.78:
+		return Target{Role: OSR, Partition: p}
+	case x < 0.88:
 		return Target{Role: Controller}
 	case x < 0.93:
 		return Target{Role: Random}
