@@ -195,6 +195,9 @@ func (d *drawer) cut(p history.Partition) Fault {
 			return f
 		}
 	case x < 0.92 && many:
+		if one[0].Role == OSR {
+			one[0].Role = Leader // a bridge is one broker
+		}
 		return Fault{Kind: world.CanPartition, Shape: Bridge, Targets: one}
 	case x < 0.95 && many:
 		return Fault{Kind: world.CanPartition, Shape: Ring}

@@ -49,7 +49,11 @@ func Generate(rnd *rand.Rand, s Space) Plan {
 		t = d.tour()
 	}
 	for t < d.end && len(d.lines) < generateMax {
+		before := d.catches
 		over := d.scene(t)
+		if d.catches > before && d.chance(0.4) {
+			over = max(over, d.echo(t, over))
+		}
 		if d.chance(d.overlap) {
 			over = t + d.upTo(over-t)
 		}

@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"slices"
 	"time"
 
 	"tidemark/history"
@@ -21,10 +22,10 @@ var routes = []route{
 	{4, "fetch", false, Follower, Leader},
 	{3, "fetch", true, Follower, Leader}, // that is for when they have changed places
 	{2, "fetch", false, Leader, Follower},
-	{3, "alter-partition", false, Leader, Controller},
-	{3, "alter-partition", false, Rest, Controller},
-	{3, "alter-partition", true, Controller, Leader},
-	{3, "alter-partition", true, Controller, Rest},
+	{2, "alter-partition", false, Leader, Controller},
+	{4, "alter-partition", false, Rest, Controller},
+	{2, "alter-partition", true, Controller, Leader},
+	{4, "alter-partition", true, Controller, Rest},
 	{3, "produce", true, Leader, Clients},
 	{3, "produce", false, Clients, Leader},
 	{2, world.RaftAPI, false, Controller, Rest},
@@ -130,7 +131,7 @@ func unanswers(l Line) bool {
 // high watermark is held back, a power failure behind a request that is still under way.
 func (d *drawer) race(t time.Duration) time.Duration {
 	p := d.part()
-	first := d.fault(d.kind(world.CanHold, world.CanDrop, world.CanLate), p)
+	first := d.fault(d.kind(messageKinds...), p)
 	length := d.length(first.Kind)
 	over := d.add(t, first, length)
 	second := d.fault(d.kind(world.CanElect, world.CanKill, world.CanPowerFail, world.CanPartition, world.CanPause, world.CanStop), p)
@@ -145,7 +146,39 @@ func (d *drawer) race(t time.Duration) time.Duration {
 	return max(over, d.add(at, second, lasts))
 }
 
-// meets reports whether a kind of fault waits for messages.
-func meets(a world.Ability) bool {
-	return a == world.CanHold || a == world.CanDrop || a == world.CanLate
+// rejoin keeps a follower from its leader until it is out of the ISR, and then a fault meets what leader and controller tell each other of
+// the ISR: the follower's return, most of the time.
+func (d *drawer) rejoin(t time.Duration) time.Duration {
+	p := d.part()
+	follower := []Target{{Role: Follower, Partition: p}}
+	first := Fault{Kind: d.kind(world.CanPartition, world.CanPause, world.CanKill, world.CanPowerFail, world.CanStop), Targets: follower}
+	switch {
+	case first.Kind == world.CanPartition:
+		first.Others, first.Port = []Target{{Role: Leader, Partition: p}}, world.BrokerPort
+	case !isOutage(first.Kind):
+		first = d.fault(first.Kind, p)
+	}
+	over := d.add(t, first, d.span(min(telling, d.longest), d.longest))
+	second := d.messages(d.kind(messageKinds...), p)
+	if !meets(second.Kind) {
+		return over
+	}
+	second.API, second.Responses, second.Targets, second.Others = "alter-partition", false, []Target{{Role: Rest}}, []Target{{Role: Controller}}
+	if d.chance(0.5) {
+		second.Responses, second.Targets, second.Others = true, second.Others, second.Targets
+	}
+	shrunk := Trigger{Kind: WhenISR, Partition: p, Count: int64(max(1, d.Factor-1))}
+	return max(over, d.on(shrunk, t+min(telling, (over-t)/2), second, d.length(second.Kind)))
 }
+
+// echo is any fault that strikes when the last fault on messages has met one.
+func (d *drawer) echo(t, over time.Duration) time.Duration {
+	f := d.fault(d.kind(), d.part())
+	return d.on(Trigger{Kind: AfterCatches, Count: d.catches}, t+d.upTo(over-t), f, d.length(f.Kind))
+}
+
+// messageKinds are the kinds that single messages meet.
+var messageKinds = []world.Ability{world.CanHold, world.CanDrop, world.CanLate}
+
+// meets reports whether a kind of fault waits for messages.
+func meets(a world.Ability) bool { return slices.Contains(messageKinds, a) }

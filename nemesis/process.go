@@ -26,6 +26,15 @@ var (
 // longEnough is when a broker that stands still is missed.
 func longEnough(l Line, replica bool) bool { return replica && l.For >= telling }
 
+// isOutage reports whether a kind takes brokers' processes away.
+func isOutage(a world.Ability) bool {
+	switch a {
+	case world.CanKill, world.CanWipe, world.CanPowerFail, world.CanStop, world.CanPause, world.CanFreeze:
+		return true
+	}
+	return false
+}
+
 // outageOf fills in what the kinds of outages have in common.
 func outageOf(k kind) kind {
 	a, loses := k.ability, k.loses
