@@ -249,6 +249,9 @@ func (n *Node) EachReplica(fn func(*replica.Partition)) {
 	}
 }
 
+// DueHW is the high watermark that one of its replicas should have by what this node knew at its last input.
+func (n *Node) DueHW(p *replica.Partition) kafka.Offset { return n.replicas.DueHW(p) }
+
 // Image is the committed metadata that this node has applied. Not to be changed.
 func (n *Node) Image() *metadata.Image { return n.ctl.Image() }
 

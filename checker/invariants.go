@@ -24,6 +24,7 @@ type ReplicaView struct {
 	EpochStart  history.Offset // where the leader's epoch began
 	Start       history.Offset
 	LEO, HW     history.Offset
+	DueHW       history.Offset     // of a leader whose committed ISR has just changed: the HW that its rules give by what it knows
 	ISR         []history.BrokerID // a leader's committed ISR
 	Maximal     []history.BrokerID // and with pending members
 	Entry       func(history.Offset) (Entry, bool)
@@ -89,6 +90,10 @@ const (
 	// paper's election safety, of partitions (KIP-101 rests on it).
 	OneLeaderPerEpoch = "OneLeaderPerEpoch"
 )
+
+// CurrentHighWatermark states that a leader whose committed ISR changed has looked at its HW again: it is not behind what its rules give by what the
+// leader knows (KAFKA-13091).
+const CurrentHighWatermark = "CurrentHighWatermark"
 
 // The invariants of what never goes back.
 const (
@@ -251,6 +256,10 @@ func (v *Invariants) Replica(now time.Duration, p history.Partition, view Replic
 	r.checked = max(min(r.checked, view.LEO), view.Start)
 	if view.Running && (view.HW < view.Start || view.HW > view.LEO) {
 		v.breaks(ValidOffsets, now, w, view.HW, "broker %d has log start %d, HW %d, LEO %d", view.Broker, view.Start, view.HW, view.LEO)
+	}
+	if view.Running && view.Leads && view.HW < view.DueHW {
+		v.breaks(CurrentHighWatermark, now, w, view.HW, "leader %d in epoch %d has HW %d after its ISR became %s, and its rules give %d",
+			view.Broker, view.Epoch, view.HW, list(view.ISR), view.DueHW)
 	}
 	v.examine(now, w, r)
 }

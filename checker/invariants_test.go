@@ -263,6 +263,7 @@ func TestEachInvariantBroken(t *testing.T) {
 			s.controller(func(p *PartitionView) { p.Epoch = 0 })
 		}},
 		{MonotoneEpoch, func(s *stage) { s.follow(3, 2); s.follow(3, 1) }},
+		{CurrentHighWatermark, func(s *stage) { s.write(1, 1); s.replica(1, func(v *ReplicaView) { v.DueHW = 11 }) }},
 		{MonotoneLeader, func(s *stage) { s.write(1, 1); s.cut(1, 10) }},
 		{MonotoneLeader, func(s *stage) { s.expose(1, 9) }},
 		{ValidOffsets, func(s *stage) { s.replica(3, func(v *ReplicaView) { v.HW = 11 }) }},

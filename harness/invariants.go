@@ -38,6 +38,7 @@ type watchedReplica struct {
 	replica   *replica.Partition
 	partition history.Partition
 	version   uint64
+	isrEpoch  int32 // the partition epoch, on a leader
 	view      checker.ReplicaView
 }
 
@@ -130,6 +131,10 @@ func (w *watcher) look(now time.Duration, n *broker.Node, r *watchedReplica) {
 	view.Incarnation = int64(n.BrokerEpoch())
 	view.Leads, view.Epoch, view.EpochStart = p.Leads(), history.Epoch(p.Epoch()), history.Offset(p.EpochStart())
 	view.Start, view.LEO, view.HW = history.Offset(l.Start()), history.Offset(l.End()), history.Offset(p.HW())
+	view.DueHW = 0
+	if e := p.PartitionEpoch(); e != r.isrEpoch {
+		r.isrEpoch, view.DueHW = e, history.Offset(n.DueHW(p))
+	}
 	view.ISR, view.Maximal = follow(view.ISR, p.ISR()), follow(view.Maximal, p.MaximalISR())
 	w.inv.Replica(now, r.partition, *view)
 }

@@ -125,7 +125,7 @@ func (m *Manager) caughtUp(now time.Duration, p *Partition, r *remote) bool {
 // advanceHW moves a leader's high watermark as far as the rules allow, and answers who waited for it. It is called after
 // everything that can change the outcome: an append and a follower's fetch, and by reevaluateHW.
 func (m *Manager) advanceHW(now time.Duration, p *Partition) {
-	m.moveHW(p, m.nextHW(now, p))
+	m.moveHW(p, m.nextHW(now, p, m.cfg.Bug))
 }
 
 func (m *Manager) moveHW(p *Partition, hw kafka.Offset) {
@@ -140,14 +140,14 @@ func (m *Manager) moveHW(p *Partition, hw kafka.Offset) {
 // reevaluateHW looks at the high watermark again when no log end has moved, but who counts may have changed: the ISR, a registration,
 // min.insync.replicas, or by the passing of time who keeps up (KAFKA-13091).
 func (m *Manager) reevaluateHW(now time.Duration, p *Partition) {
-	hw := m.nextHW(now, p)
+	hw := m.nextHW(now, p, m.cfg.Bug)
 	if !m.cfg.Bug.Bites(bug.HWNotReevaluated, hw != p.hw) {
 		m.moveHW(p, hw)
 	}
 }
 
 // nextHW is the high watermark as it should be: that of a leader may have moved on to the smallest log end of all that count.
-func (m *Manager) nextHW(now time.Duration, p *Partition) kafka.Offset {
+func (m *Manager) nextHW(now time.Duration, p *Partition, on *bug.Switch) kafka.Offset {
 	if p.role != leading {
 		return p.hw
 	}
@@ -158,7 +158,7 @@ func (m *Manager) nextHW(now time.Duration, p *Partition) kafka.Offset {
 			continue
 		}
 		counts := countsForHW(slices.Contains(p.maximal, r.id), m.caughtUp(now, p, r), m.eligible(r))
-		if m.cfg.Bug.Bites(bug.HWOverCommittedISR, counts && !slices.Contains(p.isr, r.id)) {
+		if on.Bites(bug.HWOverCommittedISR, counts && !slices.Contains(p.isr, r.id)) {
 			counts = false
 		}
 		if counts {
@@ -167,7 +167,7 @@ func (m *Manager) nextHW(now time.Duration, p *Partition) kafka.Offset {
 	}
 	hw := leaderHW(p.hw, smallest)
 	may := hwMayAdvance(len(p.isr), p.minISR, !m.cfg.EligibleLeaderReplicas)
-	if hw == p.hw || may || m.cfg.Bug.Bites(bug.MinISROnlyBeforeAppend, true) {
+	if hw == p.hw || may || on.Bites(bug.MinISROnlyBeforeAppend, true) {
 		return hw
 	}
 	return p.hw

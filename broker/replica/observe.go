@@ -27,6 +27,12 @@ func (p *Partition) Remotes() []Remote {
 	return out
 }
 
+// PartitionEpoch is, on a leader, that of the ISR which it knows to be committed.
+func (p *Partition) PartitionEpoch() int32 { return p.partitionEpoch }
+
+// DueHW is the high watermark that a replica should have by what it knew at its broker's last input: a leader's own rules give it.
+func (m *Manager) DueHW(p *Partition) kafka.Offset { return m.nextHW(m.now, p, nil) }
+
 // Leader is the leader that this replica knows, kafka.NoBroker if none.
 func (p *Partition) Leader() kafka.BrokerID {
 	if p.role == offline {
