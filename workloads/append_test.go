@@ -54,7 +54,7 @@ func (s *stage) run(t *testing.T, d *datadriven.TestData) string {
 		s.env, s.fake, s.told = fakeEnv{time.Now()}, newFakeCluster(number("brokers", 3)), 0
 		s.a = &Append{Env: s.env, Cluster: s.fake, Record: history.NewRecorder(s.env.Now, nil), Topic: "orders", Parts: number("parts", 1), Factor: 3,
 			Acks: int16(number("acks", -1)), Writers: number("writers", 1), Readers: number("readers", 0), Rate: float64(number("rate", 10)),
-			Timeout: time.Second, Lossy: d.HasArg("lossy"), Trims: d.HasArg("trim"), Trim: time.Duration(number("trim", 0)) * time.Millisecond, Configs: map[string]string{"min.insync.replicas": "2"}}
+			Timeout: time.Second, Lossy: d.HasArg("lossy"), Idempotent: d.HasArg("idempotent"), Trims: d.HasArg("trim"), Trim: time.Duration(number("trim", 0)) * time.Millisecond, Configs: map[string]string{"min.insync.replicas": "2"}}
 		return ""
 	case "produce", "broker", "partition", "delete-records":
 		if !d.HasArg("after") {
@@ -176,6 +176,10 @@ func (s *stage) output() string {
 		b.WriteByte('\n')
 	}
 	s.told = len(ops)
+	for _, sending := range s.fake.sendings { // of idempotent producers: partition: producer id/epoch #sequence number
+		fmt.Fprintf(&b, "    sent %s\n", sending)
+	}
+	s.fake.sendings = nil
 	if s.acted != nil {
 		fmt.Fprintf(&b, "error: %v\n", s.acted)
 	}

@@ -72,6 +72,9 @@ type fakeCluster struct {
 	down         map[history.BrokerID]bool // nothing listens
 	silent       map[history.BrokerID]bool // takes requests, answers none
 	produce      []mishap                  // of the next Produce requests
+	ids          int64                     // producer ids given out
+	known        map[string]int64          // the offsets of what idempotent producers sent, by partition, producer, epoch and sequence number
+	sendings     []string                  // of idempotent producers, in order
 	elected      int                       // ElectLeaders requests
 	reassign     int                       // AlterPartitionReassignments requests
 	refuseDelete int16                     // the error code of every DeleteRecords, 0 for none
@@ -97,7 +100,7 @@ type mishap struct {
 }
 
 func newFakeCluster(brokers int) *fakeCluster {
-	f := &fakeCluster{down: map[history.BrokerID]bool{}, silent: map[history.BrokerID]bool{}}
+	f := &fakeCluster{known: map[string]int64{}, down: map[history.BrokerID]bool{}, silent: map[history.BrokerID]bool{}}
 	for i := range brokers {
 		f.brokers = append(f.brokers, history.BrokerID(i+1))
 	}
@@ -136,13 +139,14 @@ func (f *fakeCluster) Observe() history.ClusterState {
 	return s
 }
 
-// fakeConn is one connection; every request is served a millisecond after it was sent.
+// fakeConn is one connection; every request is served a millisecond after it was sent, one after the other.
 type fakeConn struct {
 	f       *fakeCluster
 	to      history.BrokerID
 	answers chan []byte
 	closed  chan struct{}
 	once    sync.Once
+	last    chan struct{} // closed when the last request was served; nil before one
 }
 
 func (c *fakeConn) Close() { c.once.Do(func() { close(c.closed) }) }
@@ -153,8 +157,14 @@ func (c *fakeConn) Send(frame []byte) error {
 		return world.ErrClosed
 	default:
 	}
+	before, served := c.last, make(chan struct{})
+	c.last = served
 	go func() {
+		defer close(served)
 		time.Sleep(time.Millisecond)
+		if before != nil {
+			<-before
+		}
 		if answer := c.f.serve(c, frame); answer != nil {
 			c.answers <- answer
 		}
@@ -198,6 +208,11 @@ func (f *fakeCluster) serve(c *fakeConn, frame []byte) []byte {
 	switch r := req.(type) {
 	case *kmsg.ProduceRequest:
 		resp = f.serveProduce(c, r)
+	case *kmsg.InitProducerIDRequest:
+		init := r.ResponseKind().(*kmsg.InitProducerIDResponse)
+		init.ProducerID, init.ProducerEpoch = f.ids, 0
+		f.ids++
+		resp = init
 	case *kmsg.FetchRequest:
 		resp = f.serveFetch(c, r)
 	case *kmsg.MetadataRequest:
@@ -260,8 +275,21 @@ func (f *fakeCluster) serveProduce(c *fakeConn, r *kmsg.ProduceRequest) kmsg.Res
 	} else if len(f.produce) > 0 {
 		m, f.produce = f.produce[0], f.produce[1:]
 	}
+	sequenced := sequencedAs(asked.Partition, asked.Records)
+	if sequenced != "" {
+		f.sendings = append(f.sendings, sequenced)
+	}
+	if offset, ok := f.known[sequenced]; ok && m.append {
+		m.append = false
+		if m.code == 0 {
+			answer.BaseOffset = offset
+		}
+	}
 	if m.append {
 		p := &f.parts[asked.Partition]
+		if sequenced != "" {
+			f.known[sequenced] = p.end()
+		}
 		batch := slices.Clone(asked.Records)
 		binary.BigEndian.PutUint64(batch, uint64(p.end()))
 		if m.code == 0 {
@@ -278,6 +306,15 @@ func (f *fakeCluster) serveProduce(c *fakeConn, r *kmsg.ProduceRequest) kmsg.Res
 	answer.ErrorCode = m.code
 	resp.Topics = []kmsg.ProduceResponseTopic{{Topic: r.Topics[0].Topic, Partitions: []kmsg.ProduceResponseTopicPartition{answer}}}
 	return resp
+}
+
+// sequencedAs names a batch of an idempotent producer: partition, producer id, epoch and sequence number; "" if it is of none.
+func sequencedAs(partition int32, b []byte) string {
+	id := int64(binary.BigEndian.Uint64(b[batchProducerIDAt:]))
+	if id < 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d: %d/%d #%d", partition, id, binary.BigEndian.Uint16(b[batchEpochAt:]), binary.BigEndian.Uint32(b[batchSequenceAt:]))
 }
 
 func (f *fakeCluster) serveFetch(c *fakeConn, r *kmsg.FetchRequest) kmsg.Response {
