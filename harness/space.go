@@ -78,7 +78,6 @@ var knobs = []knob{
 	}},
 	{"idempotence", func(run *history.Run, d dice, _ func(string) bool) { run.Idempotent = d.chance(0.35) && run.Acks == -1 }},
 	{"unclean", func(run *history.Run, d dice, _ func(string) bool) { run.Unclean = d.chance(0.04) }},
-	{"follower-fetch", func(run *history.Run, d dice, _ func(string) bool) { run.FollowerFetch = d.chance(0.3) }},
 	{"classic", func(run *history.Run, d dice, _ func(string) bool) { run.ELR = !d.chance(0.15) }},
 	{"producers", func(run *history.Run, d dice, _ func(string) bool) { run.Writers = d.number(3, 8) }},
 	{"consumers", func(run *history.Run, d dice, _ func(string) bool) { run.Readers = d.number(2, 5) }},
