@@ -32,6 +32,7 @@ var scenes = []sketch{
 	{weight: 40, needs: messageKinds, draw: (*drawer).race},
 	{weight: 30, needs: messageKinds, draw: (*drawer).rejoin},
 	{weight: 25, needs: []world.Ability{world.CanReassign}, draw: (*drawer).move},
+	{weight: 25, needs: []world.Ability{world.CanRecreate}, draw: (*drawer).again},
 	{weight: 30, needs: comebackKinds, draw: (*drawer).comeback},
 }
 

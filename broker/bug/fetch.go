@@ -8,6 +8,10 @@ const (
 	FollowerReadsPastHW Name = "follower-reads-past-hw"
 	// ReassignedWithLaggards ends a reassignment early.
 	ReassignedWithLaggards Name = "reassigned-with-laggards"
+	// TopicIDIgnored takes the log of a deleted topic for that of its successor.
+	TopicIDIgnored Name = "topic-id-ignored"
+	// StrayLogKept leaves the log of a deleted topic where its successor's belongs.
+	StrayLogKept Name = "stray-log-kept"
 )
 
 var fetch = []Entry{
@@ -25,5 +29,16 @@ var fetch = []Entry{
 		Name: ReassignedWithLaggards, Row: 24, Source: "KAFKA-15665",
 		Mutation: "a reassignment is complete as soon as one of the replicas that are to stay is in the ISR, while others lag",
 		Shows:    []string{"lost acknowledged write", "not settled"}, Visible: true, Needs: []string{"reassign", "powerfail"},
+	},
+	{
+		Name: TopicIDIgnored, Row: 51, Source: "KAFKA-14616",
+		Mutation: "a broker that was away while a topic was deleted and created again takes the log that it has for the new topic's",
+		Shows:    []string{"corrupted value", "phantom", "two values at one offset", "replicas differ", "not settled"}, Visible: true,
+		Needs: []string{"recreate", "kill"},
+	},
+	{
+		Name: StrayLogKept, Row: 51, Source: "KAFKA-14616",
+		Mutation: "a broker that was away while a topic was deleted and created again keeps the log that it has, under the old topic's id",
+		Shows:    []string{"not settled", "two values at one offset", "replicas differ"}, Visible: true, Needs: []string{"recreate", "kill"},
 	},
 }

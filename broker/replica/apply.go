@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"tidemark/broker/bug"
 	"tidemark/broker/disk"
 	"tidemark/broker/kafka"
 	"tidemark/broker/metadata"
@@ -57,7 +58,12 @@ func (m *Manager) applyPartition(now time.Duration, tp kafka.TopicPartition) {
 	p := m.byName[tp]
 	reg, ok := m.img.Partition(tp)
 	assigned := ok && slices.Contains(reg.Replicas, m.cfg.NodeID)
-	if p != nil && (!assigned || p.topicID != m.img.Topics[tp.Topic].ID) {
+	stray := p != nil && assigned && p.topicID != m.img.Topics[tp.Topic].ID && p.found // recreated, perhaps while this broker was away
+	switch {
+	case m.cfg.Bug.Bites(bug.TopicIDIgnored, stray):
+		p.topicID = m.img.Topics[tp.Topic].ID
+	case m.cfg.Bug.Bites(bug.StrayLogKept, stray):
+	case p != nil && (!assigned || p.topicID != m.img.Topics[tp.Topic].ID):
 		m.removeReplica(p) // deleted, created anew, or moved elsewhere
 		p = nil
 	}

@@ -63,6 +63,7 @@ func Open(cfg config.Config, fsys disk.FS, now time.Duration) (*Manager, error) 
 		if err := m.openReplica(tp, id, known{hws[tp], starts[tp], points[tp], clean}, badHWs, badPoints, badStarts); err != nil {
 			return nil, err
 		}
+		m.byName[tp].found = true
 	}
 	if err := m.saveCheckpoints(hws, starts, points); err != nil {
 		return nil, err

@@ -24,6 +24,7 @@ type Partition struct {
 	topicID kafka.TopicID
 	dir     string
 	removed bool
+	found   bool // on the disk, when this incarnation of the broker began
 	log     *log.Log
 	version uint64
 
