@@ -100,7 +100,7 @@ func (p *idempotent) produce(l *lane) {
 		p.mu.Unlock()
 		return
 	}
-	process := int32(-1)
+	var process int32
 	if n := len(p.free); n > 0 {
 		process, p.free = p.free[n-1], p.free[:n-1]
 	} else {
