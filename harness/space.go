@@ -103,6 +103,17 @@ var knobs = []knob{
 		return milliseconds(d.span(200*time.Millisecond, 5*time.Second))
 	}),
 	brokerKey("log.segment.bytes", func(d dice) string { return strconv.Itoa(int(d.log(1<<10, 128<<10))) }),
+	{"trim", func(run *history.Run, d dice, _ func(string) bool) { // what is removed cannot be lost, nor be repeated: not too often
+		if d.chance(0.2) && !run.Idempotent {
+			run.Trim = d.span(200*time.Millisecond, 2*time.Second).Truncate(time.Millisecond)
+		}
+	}},
+	{"log.retention.ms", func(run *history.Run, d dice, _ func(string) bool) {
+		if d.chance(0.1) && !run.Idempotent {
+			run.Config["log.retention.ms"] = milliseconds(d.span(500*time.Millisecond, 5*time.Second))
+			run.Config["log.retention.check.interval.ms"] = milliseconds(d.span(200*time.Millisecond, 2*time.Second))
+		}
+	}},
 }
 
 // The bounds of a drawn run's load: long enough for a dozen faults, short enough for many runs.
