@@ -16,7 +16,7 @@ var newDiskKind = newDiskOf(outageOf(kind{ability: world.CanNewDisk, crashes: tr
 
 func newDiskOf(k kind) kind {
 	k.useful = threeBrokers
-	k.act = func(l *life, _ []link) action { return &newDisk{&outage{life: l}} }
+	k.act = func(l *life, _ []link) action { return &newDisk{outage: &outage{life: l}} }
 	return k
 }
 
@@ -52,7 +52,15 @@ type memberships struct {
 }
 
 // newDisk kills brokers and gives them new disks.
-type newDisk struct{ *outage }
+type newDisk struct {
+	*outage
+	voted []history.BrokerID // those that are to be voters again
+}
+
+func (n *newDisk) ready() string {
+	n.voted = slices.DeleteFunc(slices.Clone(n.event.Targets), func(b history.BrokerID) bool { return !quorumOf(n.Cluster).ProbeVoter(b) })
+	return n.outage.ready()
+}
 
 func (n *newDisk) claim(s history.ClusterState) string {
 	if q := n.memberships; q.newDisk+q.unseats > 0 || len(n.event.Targets) > 1 {
@@ -70,12 +78,12 @@ func (n *newDisk) verify() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, b := range n.event.Targets {
+	for _, b := range n.voted {
 		if !quorumOf(n.Cluster).ProbeVoter(b) {
 			return "", fmt.Errorf("broker %d is no voter yet on its new disk", b)
 		}
 	}
-	return detail + " and vote", nil
+	return detail, nil
 }
 
 func (n *newDisk) release() {
