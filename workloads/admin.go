@@ -69,6 +69,24 @@ func Reassign(env world.Env, c world.Cluster, client string, p history.Partition
 // errUnderWay says that an election must wait.
 var errUnderWay = errors.New("a reassignment is under way")
 
+// resting is the partition's replicas as the controller has them while no reassignment is under way: those of one would take what it adds or
+// removes for replicas that are to stay.
+func (e *electing) resting(controller history.BrokerID) ([]int32, error) {
+	if err := e.still(controller); err != nil {
+		return nil, err
+	}
+	md, err := askMetadata(e.client, controller, e.partition.Topic)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range md.Topics[0].Partitions {
+		if p.Partition == e.partition.Index && slices.Contains(p.Replicas, int32(e.to)) {
+			return p.Replicas, e.still(controller)
+		}
+	}
+	return nil, fmt.Errorf("%w at broker %d", errNoReplica, controller)
+}
+
 // still reports whether a reassignment of the partition is under way at the controller.
 func (e *electing) still(controller history.BrokerID) error {
 	req := kmsg.NewPtrListPartitionReassignmentsRequest()
@@ -124,11 +142,12 @@ func (e *electing) step(via history.BrokerID) (leads bool, err error) {
 		return false, fmt.Errorf("%w: broker %d", errNoController, via)
 	}
 	if parts[i].Replicas[0] != int32(e.to) {
-		if err := e.still(controller); err != nil {
+		now, err := e.resting(controller)
+		if err != nil {
 			return false, err
 		}
 		replicas := []int32{int32(e.to)}
-		for _, r := range parts[i].Replicas {
+		for _, r := range now {
 			if r != int32(e.to) {
 				replicas = append(replicas, r)
 			}
