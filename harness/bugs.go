@@ -141,11 +141,14 @@ type BugTally struct {
 	Shrunk    int      `json:"shrunk"` // rows whose run was shrunk until nothing smaller failed alike
 	Lines     int      `json:"medianLines"`
 	Longest   int      `json:"mostLines"`
+	// NotApplicable lists the rows of the catalogue that this broker cannot have, with why.
+	NotApplicable []bug.Inapplicable `json:"notApplicable"`
 }
 
 // Tally sums rows up.
 func (p Proof) Tally(rows []BugRow) BugTally {
-	t := BugTally{Tool: Version, Generator: GeneratorHash(), Master: p.Master, Budget: p.Budget.Seconds(), Workers: p.Workers, Rows: rows}
+	t := BugTally{Tool: Version, Generator: GeneratorHash(), Master: p.Master, Budget: p.Budget.Seconds(), Workers: p.Workers, Rows: rows,
+		NotApplicable: bug.NotApplicable}
 	var seconds []float64
 	for i := range rows {
 		if rows[i].Status == BugFound {

@@ -27,6 +27,13 @@ func (t BugTally) Summary() string {
 	if t.Longest > 0 || t.Shrunk > 0 {
 		text += fmt.Sprintf("\nshrunk: %d until nothing smaller failed alike; lines: median %d, most %d", t.Shrunk, t.Lines, t.Longest)
 	}
+	var rows []string
+	for _, n := range t.NotApplicable {
+		rows = append(rows, fmt.Sprint(n.Row))
+	}
+	if len(rows) > 0 {
+		text += "\nnot applicable here: rows " + strings.Join(rows, ", ")
+	}
 	return text
 }
 
@@ -53,6 +60,10 @@ func (t BugTally) Markdown() string {
 		}
 		fmt.Fprintf(&out, "| `%s`: %s | %s (row %d) | %s | %d | %d | %.1f | %s |\n",
 			r.Bug, strings.ReplaceAll(r.Mutation, "|", `\|`), r.Source, r.Row, found, r.Runs, r.Differed, r.Seconds, lines)
+	}
+	out.WriteString("\nNot applicable, each with its reason:\n\n")
+	for _, n := range t.NotApplicable {
+		fmt.Fprintf(&out, "- row %d (%s): %s\n", n.Row, n.Source, n.Reason)
 	}
 	fmt.Fprintf(&out, "\n%s.\n", strings.ReplaceAll(t.Summary(), "\n", ".\n\n"))
 	return out.String()

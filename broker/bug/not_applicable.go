@@ -2,9 +2,9 @@ package bug
 
 // Inapplicable is a row of the catalogue that this broker cannot have.
 type Inapplicable struct {
-	Row    int
-	Source string
-	Reason string // one sentence
+	Row    int    `json:"row"`
+	Source string `json:"source"`
+	Reason string `json:"reason"` // one sentence
 }
 
 // NotApplicable lists them, by row.

@@ -1,0 +1,56 @@
+package harness
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/checker"
+	"tidemark/history"
+)
+
+// judged is a result whose verdict has these findings, each a class and a signature.
+func judged(status checker.Status, signatures ...string) *Result {
+	res := &Result{History: &history.History{}, Verdict: checker.Verdict{Status: status, Reason: string(status)}}
+	for _, s := range signatures {
+		class, _, _ := strings.Cut(s, ":")
+		res.Verdict.Findings = append(res.Verdict.Findings, checker.Finding{Class: checker.Class(class), Severity: checker.Violation, Signature: s})
+	}
+	return res
+}
+
+// TestASignatureIsTheFirstViolations and a run that is not invalid has none, whatever the contract allowed in it.
+func TestASignatureIsTheFirstViolations(t *testing.T) {
+	v := judged(checker.Invalid, "lost acknowledged write: election, truncation", "high watermark goes back").Verdict
+	if got := Signature(v); got != "lost acknowledged write: election, truncation" {
+		t.Errorf("%q, expected that of the loss", got)
+	}
+	for _, status := range []checker.Status{checker.Valid, checker.Vacuous, checker.Unknown} {
+		if got := Signature(judged(status, "lost acknowledged write: election").Verdict); got != "" {
+			t.Errorf("a run that is %s has the signature %q, expected none", status, got)
+		}
+	}
+}
+
+// TestFailuresAreGroupedBySignature the most frequent first, whatever their seeds are.
+func TestFailuresAreGroupedBySignature(t *testing.T) {
+	tally := newTally()
+	for n, res := range []*Result{
+		judged(checker.Invalid, "not settled"), judged(checker.Valid), judged(checker.Invalid, "duplicate: election"),
+		judged(checker.Unknown), judged(checker.Invalid, "duplicate: election", "not settled"), judged(checker.Invalid, "duplicate: truncation"),
+	} {
+		res.Run.Seed = uint64(100 + n)
+		tally.add(Hunt{}, n, res, nil)
+	}
+	tally.finish(time.Second)
+	var told []string
+	for _, g := range tally.Groups {
+		told = append(told, g.Signature)
+	}
+	if got := strings.Join(told, "; "); got != "duplicate: election; not settled; duplicate: truncation" {
+		t.Errorf("groups %s", got)
+	}
+	if g := tally.Groups[0]; g.Count != 2 || g.First.Number != 2 || strings.Join(g.Seeds, " ") != "102 104" {
+		t.Errorf("%+v, expected runs 2 and 4 with seeds 102 and 104", g)
+	}
+}
