@@ -86,8 +86,16 @@ What
                               arrives 5s later. drop and late have responses too
     ... once                  behind Y: the next such message alone, whenever it comes; nth N: the Nth. hold ... once for 6s holds it 6s
                               long from then on; drop and late wait for it as long as for says
-Containers cannot do powerfail, clock, hold, drop and late: they share the machine's page cache and clock, and nothing in them reads
-the messages. A plan with these is refused there, a tour leaves the power failure out.
+    poweroff X                a stop, and behind it a power failure: what ended cleanly must be on the disk
+    ioerror X                 the next write to a partition's log fails (EIO). A broker stops then, as Kafka does whose only log directory
+                              fails, and is started again when the fault ends. ioerror X on read: the next read. So does
+    shortwrite X              the next write writes only a part, and says so
+    failsync X                the next fsync of a partition's log fails, and what it covered is lost once the broker has stopped
+    bitflip X                 a kill, and one bit of a partition's log above its recovery point is not what was written; of a batch's leader
+                              epoch, which no CRC covers, none
+    slowdisk X at 50          what is flushed takes so many times longer: 2 to 1000
+Containers cannot do powerfail, clock, hold, drop and late, nor what concerns a disk: they share the machine's page cache, disk and clock,
+and nothing in them reads the messages. A plan with these is refused there, a tour leaves the power failure out.
 
 For how long
     for 5s                    then it is undone: the broker starts or goes on, the clock is right, links pass all. Without it the fault stays
