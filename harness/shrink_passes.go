@@ -3,6 +3,7 @@ package harness
 import (
 	"maps"
 	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -165,24 +166,26 @@ func lowerRate(run history.Run) (out []history.Run) {
 	return out
 }
 
-// plainerOptions proposes the defaults: for all options at once, then for each.
+// notPlain lists what plainerOptions leaves alone: it has a pass of its own, or says what the run is.
+var notPlain = []string{"seed", "bug", "world", "topic", "duration", "brokers", "partitions", "replicationFactor", "producers", "consumers", "rate"}
+
+// plainerOptions proposes the defaults: for all options at once, then for each that differs.
 func plainerOptions(run history.Run) (out []history.Run) {
-	d := Defaults()
 	all := run
-	all.Acks, all.Unclean, all.ELR, all.MinISR = d.Acks, d.Unclean, d.ELR, min(d.MinISR, run.Factor)
 	all.Config = maps.Clone(quick)
-	out = append(out, all)
-	for _, change := range []func(*history.Run){
-		func(r *history.Run) { r.Acks = d.Acks },
-		func(r *history.Run) { r.Unclean = d.Unclean },
-		func(r *history.Run) { r.ELR = d.ELR },
-		func(r *history.Run) { r.MinISR = min(d.MinISR, r.Factor) },
-		func(r *history.Run) { r.Config = maps.Clone(quick) },
-	} {
+	for i, name := range scenarioFields {
+		if name == "" || slices.Contains(notPlain, name) {
+			continue
+		}
 		less := run
-		change(&less)
-		out = append(out, less)
+		if toDefault(&less, i) {
+			toDefault(&all, i)
+			out = append(out, less)
+		}
 	}
+	less := run
+	less.Config = maps.Clone(quick)
+	out = append(out, less)
 	for _, key := range slices.Sorted(maps.Keys(run.Config)) {
 		if run.Config[key] == quick[key] {
 			continue
@@ -192,7 +195,18 @@ func plainerOptions(run history.Run) (out []history.Run) {
 		delete(less.Config, key) // Expand fills in what a run has
 		out = append(out, less)
 	}
-	return out
+	return append([]history.Run{all}, out...)
+}
+
+// toDefault gives a field of a run its default, and reports whether it had another value.
+func toDefault(run *history.Run, field int) (differed bool) {
+	d := Defaults()
+	mine, plain := reflect.ValueOf(run).Elem().Field(field), reflect.ValueOf(d).Field(field)
+	if mine.Equal(plain) {
+		return false
+	}
+	mine.Set(plain)
+	return true
 }
 
 // plainerFaults proposes, line by line, faults that say the same with less: one target for several, a role that explains itself for a number
