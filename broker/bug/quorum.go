@@ -42,16 +42,16 @@ var quorum = []Entry{
 	{
 		Name: SnapshotOffByOne, Row: 43, Source: "KAFKA-14238, KAFKA-14618, KAFKA-17713",
 		Mutation: "a snapshot of the metadata log is named after the entry before the last that it holds, so whoever goes on from it applies that one twice",
-		Shows:    []string{"invariant broken", "broker exited by itself"}, Needs: []string{"kill"},
+		Shows:    []string{"invariant broken", "not settled", "broker exited by itself"}, Needs: []string{"kill"},
 	},
 	{
 		Name: TwoVoterChanges, Row: 44, Source: "Redpanda #17675, KIP-853",
 		Mutation: "a change of the controller quorum's voters begins before the last one is committed",
-		Shows:    []string{"invariant broken"}, Needs: []string{"voters", "partition"},
+		Shows:    []string{"invariant broken", "broker exited by itself"}, Needs: []string{"voters", "partition"},
 	},
 	{
 		Name: NoDirectoryID, Row: 45, Source: "KAFKA-12181, KIP-853",
 		Mutation: "a voter is known by its node id alone, so one whose disk was replaced still votes, without what it had promised and acknowledged",
-		Shows:    []string{"invariant broken"}, Needs: []string{"wipe"},
+		Shows:    []string{"invariant broken"}, Needs: []string{"newdisk"},
 	},
 }
