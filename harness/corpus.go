@@ -72,7 +72,7 @@ func ReadScenario(text string) (options []string, plan, outcome string, err erro
 		line = strings.TrimRight(line, "\r\n")
 		switch {
 		case begun && line == "----":
-			plan, lines = strings.Join(lines, "\n")+"\n", nil
+			plan = strings.Join(lines, "\n") + "\n"
 			_, rest, _ := strings.Cut(text, "\n----\n")
 			outcome, _, _ = strings.Cut(rest, "\n")
 			return options, plan, outcome, nil
