@@ -155,7 +155,7 @@ func Verify(run history.Run) error {
 func checkPlan(run history.Run, plan nemesis.Plan) error {
 	err := plan.Check(abilities(run), BrokerIDs(run), Partitions(run))
 	if run.World == Contained && errors.Is(err, nemesis.ErrCannot) {
-		return fmt.Errorf("%w: containers share the machine's page cache and its clock; --world %s can", err, Simulated)
+		return fmt.Errorf("%w: containers share the machine's page cache, disk and clock, and pass messages unread; --world %s can", err, Simulated)
 	}
 	for _, l := range plan.Lines {
 		if topic := l.Fault.Topic; err == nil && topic != "" && topic != run.Recreated {
