@@ -69,7 +69,7 @@ func Find(name Name) (e Entry, ok bool) {
 	return Registry[i], true
 }
 
-// Parse returns the bug of that name, None for "", or an error that names the ones there are.
+// Parse returns the bug of that name, None for "", or an error that says where they are named.
 func Parse(s string) (Name, error) {
 	if s == "" {
 		return None, nil
@@ -77,9 +77,5 @@ func Parse(s string) (Name, error) {
 	if e, ok := Find(Name(s)); ok {
 		return e.Name, nil
 	}
-	var names []Name
-	for _, e := range Registry {
-		names = append(names, e.Name)
-	}
-	return None, fmt.Errorf("unknown bug %q, expected one of %v", s[:min(len(s), 80)], names)
+	return None, fmt.Errorf("unknown bug %q, expected one of the %d that tidemark help run names", s[:min(len(s), 80)], len(Registry))
 }
