@@ -16,7 +16,8 @@ var comebackKinds = []world.Ability{
 // clients see.
 func (d *drawer) comeback(t time.Duration) time.Duration {
 	b, p := Target{Role: Number, Broker: d.anyBroker()}, d.part()
-	first := d.fault(d.kind(comebackKinds...), p)
+	kinds := slices.DeleteFunc(slices.Clone(comebackKinds), func(k world.Ability) bool { return !slices.Contains(d.kinds, k) })
+	first := d.fault(kinds[d.rnd.IntN(len(kinds))], p) // each as often: alone they are rare
 	if first.Targets[0].Role != ISR {
 		first.Targets = []Target{b}
 	}
