@@ -93,8 +93,11 @@ What
     failsync X                the next fsync of a partition's log fails, and what it covered is lost once the broker has stopped
     bitflip X                 a kill, and one bit of a partition's log above its recovery point is not what was written; of a batch's leader
                               epoch, which no CRC covers, none
+    newdisk X                 a kill, and the broker starts again on an empty disk that has an id of its own: no partition's data, no controller
+                              log. A voter among controllers is then another one, which takes the place of the old (KIP-853). One at a time
+    voters remove X           X votes no more in the controller quorum, and does again at the end; several by requests that arrive together
     slowdisk X at 50          what is flushed takes so many times longer: 2 to 1000
-Containers cannot do powerfail, clock, hold, drop and late, nor what concerns a disk: they share the machine's page cache, disk and clock,
+Containers cannot do powerfail, clock, hold, drop, late, voters and newdisk, nor what concerns a disk: they share the machine's page cache, disk and clock,
 and nothing in them reads the messages. A plan with these is refused there, a tour leaves the power failure out.
 
 For how long
