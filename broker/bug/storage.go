@@ -33,7 +33,7 @@ var storage = []Entry{
 	{
 		Name: RetentionPastHW, Row: 49, Source: "KAFKA-5634",
 		Mutation: "retention removes segments that hold records at or beyond the high watermark",
-		Shows:    []string{"not settled"}, Visible: true, Needs: []string{"pause"},
+		Shows:    []string{"not settled", "lost acknowledged write"}, Visible: true, Needs: []string{"pause"},
 	},
 	{
 		Name: UnstableReadLimit, Row: 50, Source: "KAFKA-9196, KAFKA-9835, KAFKA-9807",
