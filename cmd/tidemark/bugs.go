@@ -50,6 +50,9 @@ func bugsCommand() *cobra.Command {
 			if noShrink {
 				p.Shrinking = 0
 			}
+			if w.renew != "" {
+				return renew(c, w.renew, entries, p.Workers)
+			}
 			p.Base = harness.Defaults()
 			return bugs(c, p, entries, w)
 		},
@@ -65,11 +68,53 @@ func bugsCommand() *cobra.Command {
 	f.StringVar(&w.json, "json", "", "also write the table to this file, as JSON")
 	f.StringVar(&w.markdown, "markdown", "", "also write the table to this file, as Markdown")
 	f.StringVar(&w.scenarios, "scenarios", "", "also write each shrunk run as a scenario NAME.txt into this directory; the words at the head of one that is there stay")
+	f.StringVar(&w.renew, "renew", "", "search nothing: look through the scenarios NAME.txt of this directory, and give those that no longer show their bug another\nseed with which they do")
 	return c
 }
 
 // bugsWanted is the files that a table is written to, "" for none.
-type bugsWanted struct{ json, markdown, scenarios string }
+type bugsWanted struct{ json, markdown, scenarios, renew string }
+
+// renewSeeds is among how many seeds another one is looked for.
+const renewSeeds = 300
+
+// renew gives scenarios that no longer show their bug another seed. It ends with 1 if one shows it with none.
+func renew(c *cobra.Command, dir string, entries []bug.Entry, workers int) error {
+	lost := 0
+	for _, e := range entries {
+		path := filepath.Join(dir, string(e.Name)+".txt")
+		text, err := readBounded(path)
+		if err != nil {
+			return usage(err)
+		}
+		options, plan, _, err := harness.ReadScenario(string(text))
+		if err != nil {
+			return usage(fmt.Errorf("%s: %w", path, err))
+		}
+		run, err := harness.ScenarioRun(options, plan)
+		if err != nil {
+			return usage(fmt.Errorf("%s: %w", path, err))
+		}
+		seed := run.Seed
+		run, told, err := harness.Renew(c.Context(), run, renewSeeds, workers)
+		switch {
+		case c.Context().Err() != nil:
+			return &outcome{exitInterrupted, c.Context().Err()}
+		case err != nil:
+			lost++
+			fmt.Fprintf(c.OutOrStdout(), "%s: %v; with its own it tells\n%s", path, err, told)
+		case run.Seed != seed:
+			fmt.Fprintf(c.OutOrStdout(), "%s: seed %d instead of %d\n", path, run.Seed, seed)
+			if err := os.WriteFile(path, []byte(harness.ScenarioText(run, headOf(string(text)), told)), 0o644); err != nil {
+				return trouble(err)
+			}
+		}
+	}
+	if lost > 0 {
+		return ended(exitViolation)
+	}
+	return nil
+}
 
 // bugEntries finds the named bugs, all if none is named.
 func bugEntries(names []string) ([]bug.Entry, error) {

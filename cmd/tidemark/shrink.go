@@ -149,16 +149,20 @@ func writeScenario(ctx context.Context, path string, run history.Run) error {
 	if err != nil {
 		return err
 	}
-	head := ""
 	old, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for line := range strings.Lines(string(old)) {
+	return os.WriteFile(path, []byte(harness.ScenarioText(run, headOf(string(old)), told)), 0o644)
+}
+
+// headOf is the comment at the head of a scenario.
+func headOf(text string) (head string) {
+	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(line, "#") {
 			break
 		}
 		head += line
 	}
-	return os.WriteFile(path, []byte(harness.ScenarioText(run, head, told)), 0o644)
+	return head
 }
