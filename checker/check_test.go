@@ -116,32 +116,32 @@ func TestNoEvidence(t *testing.T) {
 func TestSeverityTable(t *testing.T) {
 	contracts := Contracts()
 	// columns: all, min ISR 1, classic, acks=1, acks=0, unclean, beyond, min ISR 4, retrying, retrying with acks=1, retrying but idempotent,
-	// reads bounded, reads bounded beyond the budget; v is a violation, - allowed, i information
+	// the same where old records are removed, reads bounded, reads bounded beyond the budget; v is a violation, - allowed, i information
 	table := map[Class]string{
-		LostWrite:         "vvv-----v-vv-",
-		TwoValues:         "vvv-----v-vv-",
-		Duplicate:         "vvvvvvvv--vvv",
-		Phantom:           "vvvvvvvvvvvvv",
-		Corrupted:         "vvvvvvvvvvvvv",
-		AbortedRead:       "vvvvvvvvvvvvv",
-		RealtimeOrder:     "vvvvvv-vvvvv-",
-		NonmonotonicSend:  "vvvvvv-vvvvv-",
-		UncommittedRead:   "vvvvv--vvvvv-",
-		NonmonotonicPoll:  "vvvvvvvvvvvvv",
-		PollSkip:          "vvvvvvvvvvvvv",
-		SeenBySome:        "vvvvv--vvvvv-",
-		StaleRead:         "iiiiiiiiiiivi",
-		HWBack:            "vvvvvv-vvvvv-",
-		ListOffsetsBack:   "vvvvv--vvvvv-",
-		AckOffsetMismatch: "vvvvvvvvv-vvv",
-		AckWithoutOffset:  "iiiiiiiiiiiii",
-		Trimmed:           "iiiiiiiiiiiii",
-		Unseen:            "iiiiiiiiiiiii",
-		NotSettled:        "vvvvvv--vvvv-",
-		ReplicasDiffer:    "vvvvvvvvvvvvv",
-		BrokerExited:      "vvvvvvvvvvvvv",
-		InvariantBroken:   "vvvvvvvvvvvvv",
-		Nonlinearizable:   "vvvvvvvvvvvvv",
+		LostWrite:         "vvv-----v-vvv-",
+		TwoValues:         "vvv-----v-vvv-",
+		Duplicate:         "vvvvvvvv--v-vv",
+		Phantom:           "vvvvvvvvvvvvvv",
+		Corrupted:         "vvvvvvvvvvvvvv",
+		AbortedRead:       "vvvvvvvvvvvvvv",
+		RealtimeOrder:     "vvvvvv-vvvvvv-",
+		NonmonotonicSend:  "vvvvvv-vvvvvv-",
+		UncommittedRead:   "vvvvv--vvvvvv-",
+		NonmonotonicPoll:  "vvvvvvvvvvvvvv",
+		PollSkip:          "vvvvvvvvvvvvvv",
+		SeenBySome:        "vvvvv--vvvvvv-",
+		StaleRead:         "iiiiiiiiiiiivi",
+		HWBack:            "vvvvvv-vvvvvv-",
+		ListOffsetsBack:   "vvvvv--vvvvvv-",
+		AckOffsetMismatch: "vvvvvvvvv-vvvv",
+		AckWithoutOffset:  "iiiiiiiiiiiiii",
+		Trimmed:           "iiiiiiiiiiiiii",
+		Unseen:            "iiiiiiiiiiiiii",
+		NotSettled:        "vvvvvv--vvvvv-",
+		ReplicasDiffer:    "vvvvvvvvvvvvvv",
+		BrokerExited:      "vvvvvvvvvvvvvv",
+		InvariantBroken:   "vvvvvvvvvvvvvv",
+		Nonlinearizable:   "vvvvvvvvvvvvvv",
 	}
 	if len(table) != len(Classes) {
 		t.Errorf("the table has %d classes, expected %d", len(table), len(Classes))
@@ -155,7 +155,7 @@ func TestSeverityTable(t *testing.T) {
 		}
 	}
 	for i, c := range contracts {
-		if c.Contract.Because == "" || c.Contract.ExactlyOnce != c.Contract.Idempotent {
+		if c.Contract.Because == "" || c.Contract.ExactlyOnce != (c.Contract.Idempotent && !c.Contract.Removes) {
 			t.Errorf("contract %d: %+v", i, c)
 		}
 	}
