@@ -44,6 +44,7 @@ type fakeNode struct {
 	reborn  bool // restarted, the controller does not know it yet
 	serving time.Duration
 	data    bool
+	ends    time.Duration // when a shutdown that took too long ends all the same; 0: none does
 }
 
 type fakePartition struct {
@@ -267,7 +268,7 @@ func (c *fakeCluster) become(name string, b history.BrokerID, from []world.Proce
 		return fmt.Errorf("%s broker %d: it is %s", name, b, c.node[b].state)
 	}
 	if ok {
-		c.node[b].state = to
+		c.node[b].state, c.node[b].ends = to, 0
 	}
 	return err
 }
@@ -292,6 +293,9 @@ func (c *fakeCluster) Wipe(b history.BrokerID) (string, error) {
 func (c *fakeCluster) Stop(b history.BrokerID, timeout time.Duration) error {
 	if c.broken["Stop"] {
 		c.env.Sleep(timeout)
+		c.mu.Lock()
+		c.node[b].ends = c.env.Now() + time.Second
+		c.mu.Unlock()
 		return fmt.Errorf("broker %d did not stop in %v", b, timeout)
 	}
 	if err := c.become("Stop", b, []world.ProcessState{world.ProcessRunning}, world.ProcessGone); err != nil {
@@ -386,6 +390,9 @@ func (c *fakeCluster) ProbeProcess(b history.BrokerID) world.ProcessState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.move()
+	if n := c.node[b]; n.ends > 0 && c.env.Now() >= n.ends && n.state == world.ProcessRunning {
+		n.state, n.ends = world.ProcessGone, 0
+	}
 	return c.node[b].state
 }
 

@@ -56,7 +56,8 @@ func outageOf(k kind) kind {
 // outage takes brokers' processes away: kill, wipe, power failure, bit flip, controlled stop, power off, pause, freeze.
 type outage struct {
 	*life
-	done []history.BrokerID // those that were reached
+	done    []history.BrokerID // those that were reached
+	leaving []history.BrokerID // those whose shutdown did not end in time, and may end yet
 }
 
 // claim refuses brokers that are down already. A replica counts as unclean from here on, so that two faults at once cannot both
@@ -147,6 +148,7 @@ func (o *outage) stop(b history.BrokerID) (detail string, err error) {
 		}
 	})
 	if why != "" {
+		o.leaving = append(o.leaving, b)
 		return "", errors.Join(err, errors.New(why))
 	}
 	if o.Cluster.ProbeProcess(b) != world.ProcessGone {
@@ -221,7 +223,12 @@ func (o *outage) undo() error {
 	for _, b := range o.event.Targets {
 		switch o.Cluster.ProbeProcess(b) {
 		case world.ProcessGone:
+			o.leaving = slices.DeleteFunc(o.leaving, func(l history.BrokerID) bool { return l == b })
 			errs = append(errs, o.Cluster.Start(b))
+		case world.ProcessRunning:
+			if slices.Contains(o.leaving, b) {
+				errs = append(errs, fmt.Errorf("broker %d is still shutting down", b))
+			}
 		case world.ProcessPaused:
 			errs = append(errs, o.Cluster.Resume(b))
 		case world.ProcessFrozen:
