@@ -67,6 +67,9 @@ What
     freeze X                  the same by the freezer of its control group (docker pause)
     clock X at 1.05           the clock runs fast or slow: 0.1 to 10 times, not 1
     elect X on P              a clean election makes X, a member of the ISR, the leader of P; it has no length
+    reassign P to X, Y, Z     P moves to other replicas, as many as before, the preferred leader first; those of before leave when the new ones
+                              are in the ISR. It has no length
+    recreate TOPIC            the topic of --recreated-topic is deleted and created again under its name; it has no length (--world sim)
     partition X | Y           nothing passes between two sides; in a partition broker numbers stand alone: partition 1, 2 | 3
     partition X -> Y          nothing passes from X to Y, the other way is open; rest stands for all others on either side
     partition ring            every broker hears from a majority, no two from the same one
