@@ -1,7 +1,7 @@
 // Package controller is one member of the controller quorum: the cluster's metadata in a raft log (what ZooKeeper did, KIP-500,
 // KIP-595), sessions and fencing (KIP-631), elections (KIP-966), all as pure decisions around etcd's raft.
 //
-// quorum.go and raftlog.go replicate the log. A decision (register.go, heartbeat.go, alter_partition.go, create_topics.go,
+// quorum.go and raftlog.go replicate the log, snapshot.go shortens it, voters.go and directory.go say who votes. A decision (register.go, heartbeat.go, alter_partition.go, create_topics.go,
 // delete_topics.go, elect_leaders.go, reassign.go) is a function from what is known and a request to records and an answer; rules.go and
 // election.go hold the predicates that they are made of. This file ties the two together: the active controller decides on the
 // metadata as it will be once everything proposed is committed, and answers when that is so.
@@ -421,6 +421,9 @@ func (c *Controller) report(rec metadata.Record, changed []kafka.TopicPartition)
 func (c *Controller) settle() {
 	if c.next == nil && c.q.leading() && c.appliedOwnTerm() {
 		c.next, c.surveyed, c.voterChanges = c.image.Clone(), 0, nil
+		if size := c.cfg.ProducerIDBlockSize; c.cfg.Bug.Bites(bug.ProducerIDsReissued, c.next.NextProducerID >= size) {
+			c.next.NextProducerID -= size
+		}
 		c.sessions = freshSessions(c.next, c.now)
 		c.rebalanceAt = never
 		if c.cfg.AutoLeaderRebalance && c.cfg.LeaderImbalanceCheckInterval > 0 {

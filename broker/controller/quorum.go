@@ -9,7 +9,6 @@ import (
 
 	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
-	"go.etcd.io/raft/v3/tracker"
 
 	"tidemark/broker/bug"
 	"tidemark/broker/config"
@@ -186,19 +185,6 @@ func (q *quorum) step(now time.Duration, data []byte) error {
 	return nil
 }
 
-// forAnother: the message is for a voter that was on this broker's last disk, or answers as one who is no member. Who it is for is not
-// there any more (KIP-853's INVALID_VOTER_KEY).
-func (q *quorum) forAnother(m *pb.Message) bool {
-	switch m.GetType() {
-	case pb.MsgAppResp, pb.MsgHeartbeatResp:
-		return m.GetTo() != q.me || !slices.Contains(q.voters, m.GetFrom()) && !slices.Contains(q.learners, m.GetFrom())
-	case pb.MsgVoteResp, pb.MsgPreVoteResp:
-		return m.GetTo() != q.me || !slices.Contains(q.voters, m.GetFrom())
-	default:
-		return m.GetTo() != q.me
-	}
-}
-
 // mayVote: a member whose log is empty cannot know whether its disk was replaced, and with it what it promised. It votes only
 // for candidates who have nothing either (a new cluster), until a leader has filled its log; and never in a term up to that
 // leader's, where it may have voted before (KAFKA-12181). What remains open is a disk replaced before the cluster's first entry. One that
@@ -287,33 +273,6 @@ func (q *quorum) propose(now time.Duration, data []byte) bool {
 	return err == nil
 }
 
-// proposeMember appends a change of the membership; it will be the log's last. False if this member may not.
-func (q *quorum) proposeMember(now time.Duration, what pb.ConfChangeType, id uint64) bool {
-	err := q.node.ProposeConfChange(&pb.ConfChange{Type: what.Enum(), NodeId: new(id)})
-	q.drain(now)
-	return err == nil
-}
-
-// changeMembers applies a change of the membership.
-func (q *quorum) changeMembers(e *pb.Entry) error {
-	cc, err := memberChangeOf(e)
-	if err != nil {
-		return err
-	}
-	if cc.GetType() != pb.ConfChangeAddNode && slices.Equal(q.voters, []uint64{cc.GetNodeId()}) {
-		return fmt.Errorf("entry %d: %v of the last voter, %d", e.GetIndex(), cc.GetType(), brokerID(cc.GetNodeId()))
-	}
-	q.setMembers(q.node.ApplyConfChange(cc))
-	return nil
-}
-
-// setMembers remembers who is a member now.
-func (q *quorum) setMembers(members *pb.ConfState) {
-	q.members = members
-	q.voters = slices.Sorted(slices.Values(members.GetVoters()))
-	q.learners = slices.Sorted(slices.Values(members.GetLearners()))
-}
-
 // flushDone lets the messages leave that waited for a flush, and those of the flushes before it.
 func (q *quorum) flushDone(now time.Duration, id disk.FlushID) {
 	for len(q.waiting) > 0 && q.waiting[0].id <= id {
@@ -323,25 +282,6 @@ func (q *quorum) flushDone(now time.Duration, id disk.FlushID) {
 		q.release(messages)
 	}
 	q.drain(now)
-}
-
-// Promise is what a member of the quorum found on its disk when it opened, and after that what it has told others, or itself as one of
-// them, that its disk has.
-type Promise struct {
-	Term  int64          // of its last vote
-	Vote  kafka.BrokerID // whom it voted for in that term, kafka.NoBroker for nobody
-	Acked int64          // the last entry of the metadata log that it acknowledged and has not replaced since
-}
-
-// promise remembers what a message that leaves promises.
-func (q *quorum) promise(m *pb.Message) {
-	switch {
-	case m.GetReject():
-	case m.GetType() == pb.MsgVoteResp:
-		q.told.Term, q.told.Vote = int64(m.GetTerm()), brokerID(m.GetTo())
-	case m.GetType() == pb.MsgAppResp && m.GetIndex() <= q.log.last():
-		q.told.Acked = max(q.told.Acked, int64(m.GetIndex()))
-	}
 }
 
 // release lets messages leave whose condition is met.
@@ -459,49 +399,6 @@ func (q *quorum) carryOut(m *pb.Message) error {
 	default:
 		q.send(m)
 		return nil
-	}
-}
-
-// install takes over a snapshot that the leader sent. What it holds is committed, so it counts at once; that this disk has it is told
-// after the flush.
-func (q *quorum) install(snap *snapshot, state *pb.HardState) error {
-	if state != nil {
-		q.log.state = state
-	}
-	if err := q.log.install(snap); err != nil {
-		return err
-	}
-	q.setMembers(snap.members)
-	return q.restore(snap)
-}
-
-// compact writes a snapshot of what was applied, after which the entries that it stands for may go.
-func (q *quorum) compact() error {
-	snap, err := q.log.current()
-	if err != nil || len(snap.data) > snapshotBytesMax {
-		return err
-	}
-	q.dirty = true
-	return q.log.compact(snap)
-}
-
-// retrySnapshots lets raft send again what a member that waits for a snapshot did not get: the connection may have been lost with it.
-func (q *quorum) retrySnapshots(now time.Duration) {
-	var failed []uint64
-	q.node.WithProgress(func(id uint64, _ raft.ProgressType, p tracker.Progress) {
-		at, waits := q.snapshotAt[id]
-		switch {
-		case p.State != tracker.StateSnapshot:
-			delete(q.snapshotAt, id)
-		case !waits:
-			q.snapshotAt[id] = now
-		case now >= at+q.fetchTimeout:
-			delete(q.snapshotAt, id)
-			failed = append(failed, id)
-		}
-	})
-	for _, id := range failed {
-		q.node.ReportSnapshot(id, raft.SnapshotFailure)
 	}
 }
 

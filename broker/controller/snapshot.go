@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
+	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
+	"go.etcd.io/raft/v3/tracker"
 
 	"tidemark/broker/metadata"
 )
@@ -148,4 +151,47 @@ func (l *raftLog) begin(snap *snapshot) error {
 	l.buf = append(beginFrame(l.buf), 'b')
 	endFrame(l.buf, start)
 	return l.flushBuffer()
+}
+
+// install takes over a snapshot that the leader sent. What it holds is committed, so it counts at once; that this disk has it is told
+// after the flush.
+func (q *quorum) install(snap *snapshot, state *pb.HardState) error {
+	if state != nil {
+		q.log.state = state
+	}
+	if err := q.log.install(snap); err != nil {
+		return err
+	}
+	q.setMembers(snap.members)
+	return q.restore(snap)
+}
+
+// compact writes a snapshot of what was applied, after which the entries that it stands for may go.
+func (q *quorum) compact() error {
+	snap, err := q.log.current()
+	if err != nil || len(snap.data) > snapshotBytesMax {
+		return err
+	}
+	q.dirty = true
+	return q.log.compact(snap)
+}
+
+// retrySnapshots lets raft send again what a member that waits for a snapshot did not get: the connection may have been lost with it.
+func (q *quorum) retrySnapshots(now time.Duration) {
+	var failed []uint64
+	q.node.WithProgress(func(id uint64, _ raft.ProgressType, p tracker.Progress) {
+		at, waits := q.snapshotAt[id]
+		switch {
+		case p.State != tracker.StateSnapshot:
+			delete(q.snapshotAt, id)
+		case !waits:
+			q.snapshotAt[id] = now
+		case now >= at+q.fetchTimeout:
+			delete(q.snapshotAt, id)
+			failed = append(failed, id)
+		}
+	})
+	for _, id := range failed {
+		q.node.ReportSnapshot(id, raft.SnapshotFailure)
+	}
 }

@@ -1,7 +1,9 @@
 package controller
 
 import (
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.etcd.io/raft/v3"
@@ -141,6 +143,46 @@ func memberOf(b *metadata.Broker) uint64 {
 		return raftID(b.ID)
 	}
 	return memberID(b.ID, b.Directory)
+}
+
+// proposeMember appends a change of the membership; it will be the log's last. False if this member may not.
+func (q *quorum) proposeMember(now time.Duration, what pb.ConfChangeType, id uint64) bool {
+	err := q.node.ProposeConfChange(&pb.ConfChange{Type: what.Enum(), NodeId: new(id)})
+	q.drain(now)
+	return err == nil
+}
+
+// changeMembers applies a change of the membership.
+func (q *quorum) changeMembers(e *pb.Entry) error {
+	cc, err := memberChangeOf(e)
+	if err != nil {
+		return err
+	}
+	if cc.GetType() != pb.ConfChangeAddNode && slices.Equal(q.voters, []uint64{cc.GetNodeId()}) {
+		return fmt.Errorf("entry %d: %v of the last voter, %d", e.GetIndex(), cc.GetType(), brokerID(cc.GetNodeId()))
+	}
+	q.setMembers(q.node.ApplyConfChange(cc))
+	return nil
+}
+
+// setMembers remembers who is a member now.
+func (q *quorum) setMembers(members *pb.ConfState) {
+	q.members = members
+	q.voters = slices.Sorted(slices.Values(members.GetVoters()))
+	q.learners = slices.Sorted(slices.Values(members.GetLearners()))
+}
+
+// forAnother: the message is for a voter that was on this broker's last disk, or answers as one who is no member. Who it is for is not
+// there any more (KIP-853's INVALID_VOTER_KEY).
+func (q *quorum) forAnother(m *pb.Message) bool {
+	switch m.GetType() {
+	case pb.MsgAppResp, pb.MsgHeartbeatResp:
+		return m.GetTo() != q.me || !slices.Contains(q.voters, m.GetFrom()) && !slices.Contains(q.learners, m.GetFrom())
+	case pb.MsgVoteResp, pb.MsgPreVoteResp:
+		return m.GetTo() != q.me || !slices.Contains(q.voters, m.GetFrom())
+	default:
+		return m.GetTo() != q.me
+	}
 }
 
 // hasAll reports whether, by this leader's book, a member has the log up to an entry.
