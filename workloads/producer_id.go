@@ -9,8 +9,8 @@ import (
 )
 
 // renewAfterMax bounds the records that a producer sends before it behaves as one that was started anew, with another producer id: programs
-// that live for one record are drawn as often as those that live for a hundred.
-const renewAfterMax = 128
+// that live for one record are drawn as often as those that live for a dozen.
+const renewAfterMax = 48
 
 // adopt makes a lane that has nothing under way go on as what the producer is now, asking for a producer id where it has none. False if there is
 // none yet.
@@ -51,7 +51,7 @@ func (p *idempotent) adopt(l *lane) bool {
 func (p *idempotent) begin(id int64, epoch int16) {
 	p.self = identity{id: id, epoch: epoch}
 	if id%4 == 3 {
-		p.self.first = math.MaxInt32 - int32(id%20)
+		p.self.first = math.MaxInt32 - int32(id%6)
 	}
 	p.since, p.renewAt = 0, int(math.Exp(p.rnd.Float64()*math.Log(renewAfterMax)))
 }

@@ -14,6 +14,8 @@ const (
 	SequenceOverflow Name = "sequence-overflow"
 	// ProducerIDsBeforeCommit hands out a block of producer ids that is not committed.
 	ProducerIDsBeforeCommit Name = "producer-ids-before-commit"
+	// ProducerIDsReissued lets a new active controller begin with the block that was given out last.
+	ProducerIDsReissued Name = "producer-ids-reissued"
 )
 
 var idempotence = []Entry{
@@ -46,5 +48,10 @@ var idempotence = []Entry{
 		Name: ProducerIDsBeforeCommit, Row: 58, Source: "KAFKA-15552",
 		Mutation: "the controller answers AllocateProducerIds before the block is committed, so its successor gives the same ids to another broker's clients",
 		Shows:    []string{"lost acknowledged write", "two values at one offset", "acknowledged at another offset"}, Visible: true, Needs: []string{"partition"},
+	},
+	{
+		Name: ProducerIDsReissued, Row: 58, Source: "KAFKA-15552",
+		Mutation: "a new active controller gives out the last block of producer ids once more, as the one that took over from ZooKeeper did",
+		Shows:    []string{"lost acknowledged write", "two values at one offset", "acknowledged at another offset"}, Visible: true, Needs: []string{"kill"},
 	},
 }

@@ -36,8 +36,8 @@ func (img *Image) Apply(rec Record) ([]kafka.TopicPartition, error) {
 	case RemoveTopicRecord:
 		return img.removeTopic(r)
 	case ProducerIDsRecord:
-		if r.Next <= img.NextProducerID {
-			return nil, fmt.Errorf("metadata: producer ids up to %d for broker %d, expected some from %d on", r.Next, r.Broker, img.NextProducerID)
+		if r.Next < img.NextProducerID {
+			return nil, fmt.Errorf("metadata: producer ids up to %d for broker %d, expected no end before %d", r.Next, r.Broker, img.NextProducerID)
 		}
 		img.NextProducerID = r.Next
 		return nil, nil
