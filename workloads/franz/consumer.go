@@ -34,7 +34,8 @@ func (c *Clients) Consume(seat *workloads.Seat, until time.Duration) {
 		k.processes[i], k.pending[i] = seat.Process(), -1
 	}
 	opts := []kgo.Opt{kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{seat.Topic: from})}
-	if brokers := seat.Cluster.Brokers(); seat.Nearby {
+	if seat.Nearby {
+		brokers := seat.Cluster.Brokers()
 		opts = append(opts, kgo.Rack(workloads.RackOf(brokers[seat.Index%len(brokers)])))
 	}
 	client, ok := c.open(seat, opts...)
