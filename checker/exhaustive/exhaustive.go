@@ -256,10 +256,11 @@ func previous(ops []*history.Op, poll *history.Op) *history.Op {
 	return last
 }
 
-// answerEnd is the offset at which a consumer goes on after an answer.
+// answerEnd is the offset at which a consumer goes on after an answer: behind the furthest record that it was given, in whatever order.
 func answerEnd(op *history.Op) history.Offset {
-	if n := len(op.Records); n > 0 {
-		return op.Records[n-1].Offset + 1
+	to := op.Position
+	for _, r := range op.Records {
+		to = max(to, r.Offset+1)
 	}
-	return op.Position
+	return to
 }
