@@ -6,6 +6,8 @@ const (
 	ReadPastHW Name = "read-past-hw"
 	// FollowerReadsPastHW lets consumers read a follower to its log end.
 	FollowerReadsPastHW Name = "follower-reads-past-hw"
+	// UnfencedIncrementalFetch does not compare the leader epoch of an incremental fetch.
+	UnfencedIncrementalFetch Name = "unfenced-incremental-fetch"
 	// ReassignedWithLaggards ends a reassignment early.
 	ReassignedWithLaggards Name = "reassigned-with-laggards"
 	// TopicIDIgnored takes the log of a deleted topic for that of its successor.
@@ -24,6 +26,12 @@ var fetch = []Entry{
 		Name: FollowerReadsPastHW, Row: 59, Source: "KIP-392, KAFKA-725",
 		Mutation: "a follower serves consumers up to its log end, not its high watermark",
 		Shows:    []string{"read of uncommitted data", "read of a failed write"}, Visible: true, Needs: []string{"partition", "kill"},
+	},
+	{
+		Name: UnfencedIncrementalFetch, Row: 21, Source: "KAFKA-9338, KIP-227, KIP-320",
+		Mutation: "a leader compares the leader epoch of a follower's full fetches only, and serves and credits an incremental fetch of another",
+		// As with UnfencedFetch, which it is but for the fetch that begins a session.
+		Shows: []string{"lost acknowledged write", "two values at one offset", "read of uncommitted data"}, Visible: true, Needs: []string{"hold", "elect"},
 	},
 	{
 		Name: ReassignedWithLaggards, Row: 24, Source: "KAFKA-15665",

@@ -90,6 +90,7 @@ type Config struct {
 	LogRetentionCheckInterval         time.Duration  // log.retention.check.interval.ms
 	MessageMaxBytes                   int            // message.max.bytes, of one batch
 	FetchMaxBytes                     int            // fetch.max.bytes
+	FetchSessionCacheSlots            int            // max.incremental.fetch.session.cache.slots: how many fetch sessions are kept
 	SocketRequestMaxBytes             int            // socket.request.max.bytes
 	Bug                               *bug.Switch    // tidemark.bug: the known bug that is switched on; nil is none
 	Shell                             Shell          // what the state machine knows nothing of
@@ -111,7 +112,7 @@ func Default() Config {
 		LeaderImbalanceCheckInterval: 300 * time.Second, LogSegmentBytes: 1 << 30, LogIndexIntervalBytes: 4096,
 		LogRetention: 7 * 24 * time.Hour, LogRetentionBytes: -1, LogRetentionCheckInterval: 5 * time.Minute,
 		ProducerIDExpiration: 24 * time.Hour, ProducerIDExpirationCheckInterval: 10 * time.Minute, ProducerIDBlockSize: 1000,
-		MessageMaxBytes: 1048588, FetchMaxBytes: 55 << 20, SocketRequestMaxBytes: 100 << 20,
+		MessageMaxBytes: 1048588, FetchMaxBytes: 55 << 20, FetchSessionCacheSlots: 1000, SocketRequestMaxBytes: 100 << 20,
 		Shell: defaultShell(),
 	}
 }

@@ -66,6 +66,7 @@ var keys = slices.SortedFunc(slices.Values(slices.Concat(shellKeys(), listenerKe
 	span("log.retention.check.interval.ms", time.Millisecond, 1, func(c *Config) *time.Duration { return &c.LogRetentionCheckInterval }),
 	number("message.max.bytes", 0, math.MaxInt32, func(c *Config) *int { return &c.MessageMaxBytes }),
 	number("fetch.max.bytes", 1024, math.MaxInt32, func(c *Config) *int { return &c.FetchMaxBytes }),
+	number("max.incremental.fetch.session.cache.slots", 0, math.MaxInt32, func(c *Config) *int { return &c.FetchSessionCacheSlots }),
 	number("socket.request.max.bytes", 1, math.MaxInt32, func(c *Config) *int { return &c.SocketRequestMaxBytes }),
 })), func(a, b key) int { return strings.Compare(a.name, b.name) })
 

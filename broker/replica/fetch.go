@@ -21,7 +21,14 @@ type fetchOp struct {
 	maxBytes int
 	topics   []fetchTopic
 	targets  []fetchTarget // of all topics, in order of request
+
+	opens        bool          // a full fetch that asks for a session
+	session      *fetchSession // of an incremental fetch
+	sessionEpoch int32         // that the session then has as long as no other fetch of it came
 }
+
+// byID reports whether a fetch names topics by id (KIP-516).
+func (op *fetchOp) byID() bool { return op.version >= 13 }
 
 // fetchTopic is one topic of a request, with how many of the targets are its own.
 type fetchTopic struct {
@@ -40,19 +47,26 @@ type fetchTarget struct {
 	lastFetched kafka.Epoch
 	start       kafka.Offset // the follower's log start offset
 	maxBytes    int
+
+	cached *cachedPartition // of an incremental fetch
+	told   told             // in the answer, once there is one
 }
 
 // Fetch serves consumers (ReplicaState.ID and ReplicaID -1) and followers.
 func (m *Manager) Fetch(now time.Duration, req *kmsg.FetchRequest, tok Token) {
 	m.now = now
-	op := m.resolveFetch(req)
+	op, code := m.resolveFetch(req)
+	if code != kafka.None {
+		m.reply(tok, &kmsg.FetchResponse{Version: req.Version, ErrorCode: int16(code)})
+		return
+	}
 	if op.follower != kafka.NoBroker {
 		m.creditAll(now, &op)
 	}
 	mayWait := req.MaxWaitMillis > 0 && len(op.targets) > 0 && !m.purgatory.full() && !m.stopping
 	if !mayWait || !m.nothingYet(&op) {
 		if resp, got := m.read(&op); !mayWait || got.urgent || got.bytes >= op.minBytes {
-			m.give(tok, resp, got)
+			m.give(tok, &op, resp, got)
 			return
 		}
 	}
@@ -65,7 +79,8 @@ func (m *Manager) Fetch(now time.Duration, req *kmsg.FetchRequest, tok Token) {
 	}
 }
 
-func (m *Manager) resolveFetch(req *kmsg.FetchRequest) fetchOp {
+// resolveFetch finds what a fetch asks for. An error is one of its session.
+func (m *Manager) resolveFetch(req *kmsg.FetchRequest) (fetchOp, kafka.Code) {
 	op := fetchOp{
 		version: req.Version, follower: kafka.BrokerID(req.ReplicaID), epoch: kafka.NoBrokerEpoch, rack: req.Rack,
 		minBytes: int(req.MinBytes), maxBytes: min(int(req.MaxBytes), m.cfg.FetchMaxBytes),
@@ -76,32 +91,54 @@ func (m *Manager) resolveFetch(req *kmsg.FetchRequest) fetchOp {
 	if op.follower < 0 {
 		op.follower = kafka.NoBroker
 	}
+	code := m.sessionOf(req, &op)
+	switch {
+	case code != kafka.None:
+	case op.session != nil:
+		m.resolveSession(&op)
+	default:
+		m.resolveTopics(req, &op)
+	}
+	return op, code
+}
+
+// resolveTopics makes what the request itself names the targets of a fetch.
+func (m *Manager) resolveTopics(req *kmsg.FetchRequest, op *fetchOp) {
 	n := 0
 	for i := range req.Topics {
 		n += len(req.Topics[i].Partitions)
 	}
 	op.topics, op.targets = make([]fetchTopic, len(req.Topics)), make([]fetchTarget, 0, n)
-	byID := req.Version >= 13
 	for i := range req.Topics {
 		t := &req.Topics[i]
 		op.topics[i] = fetchTopic{t.Topic, t.TopicID, len(t.Partitions)}
-		name, code := m.topicName(byID, t.Topic, t.TopicID)
+		name, code := m.topicName(op.byID(), t.Topic, t.TopicID)
 		for k := range t.Partitions {
-			r := &t.Partitions[k]
-			target := fetchTarget{
-				code: code, index: r.Partition, epoch: kafka.Epoch(r.CurrentLeaderEpoch), offset: kafka.Offset(r.FetchOffset),
-				lastFetched: kafka.Epoch(r.LastFetchedEpoch), start: kafka.Offset(r.LogStartOffset), maxBytes: int(r.PartitionMaxBytes),
-			}
-			if code == kafka.None {
-				target.p, target.code = m.lookUp(kafka.TopicPartition{Topic: name, Index: r.Partition})
-				if byID && target.p != nil && target.p.topicID != kafka.TopicID(t.TopicID) {
-					target.p, target.code = nil, kafka.InconsistentTopicID
-				}
-			}
+			target := wanted(&t.Partitions[k])
+			target.p, target.code = m.resolve(op.byID(), name, t.TopicID, target.index, code)
 			op.targets = append(op.targets, target)
 		}
 	}
-	return op
+}
+
+// wanted is what a request asks for of one partition.
+func wanted(r *kmsg.FetchRequestTopicPartition) fetchTarget {
+	return fetchTarget{
+		index: r.Partition, epoch: kafka.Epoch(r.CurrentLeaderEpoch), offset: kafka.Offset(r.FetchOffset),
+		lastFetched: kafka.Epoch(r.LastFetchedEpoch), start: kafka.Offset(r.LogStartOffset), maxBytes: int(r.PartitionMaxBytes),
+	}
+}
+
+// resolve finds the replica of a partition whose topic's name was looked up with that outcome.
+func (m *Manager) resolve(byID bool, name string, id kafka.TopicID, index int32, code kafka.Code) (*Partition, kafka.Code) {
+	if code != kafka.None {
+		return nil, code
+	}
+	p, code := m.lookUp(kafka.TopicPartition{Topic: name, Index: index})
+	if byID && p != nil && p.topicID != id {
+		return nil, kafka.InconsistentTopicID
+	}
+	return p, code
 }
 
 // admission is what a leader makes of one partition of a fetch before it reads.
@@ -134,7 +171,8 @@ func (m *Manager) admit(op *fetchOp, t *fetchTarget) admission {
 	}
 	registered, _ := m.registration(op.follower)
 	asked, assigned := t.epoch, p.remote(op.follower) != nil
-	if m.cfg.Bug.Bites(bug.UnfencedFetch, asked != p.epoch && p.role == leading) {
+	unfenced := asked != p.epoch && p.role == leading
+	if m.cfg.Bug.Bites(bug.UnfencedFetch, unfenced) || m.cfg.Bug.Bites(bug.UnfencedIncrementalFetch, unfenced && op.session != nil) {
 		asked = p.epoch
 	}
 	code := admitReplicaFetch(p.role == leading, asked, p.epoch, assigned, op.epoch, registered.Epoch)
@@ -223,9 +261,9 @@ func (m *Manager) readBound(op *fetchOp, p *Partition) kafka.Offset {
 
 // give answers a fetch with what was read. What all fetches that are answered within one input hold is bounded as one fetch is,
 // beyond a batch for each: many that wake or expire together must not fill the memory.
-func (m *Manager) give(tok Token, resp *kmsg.FetchResponse, got reading) {
+func (m *Manager) give(tok Token, op *fetchOp, resp *kmsg.FetchResponse, got reading) {
 	m.given += got.bytes
-	m.reply(tok, resp)
+	m.reply(tok, m.conclude(op, resp))
 }
 
 // reading says what a read found: urgent, that it must be answered now.
@@ -234,21 +272,32 @@ type reading struct {
 	urgent bool
 }
 
-// read makes the response to a fetch from what there is now. It credits nothing: when a fetch has waited, what it said is old.
+// read makes the response to a fetch from what there is now; to an incremental one, of those partitions of which there is something new. It
+// credits nothing: when a fetch has waited, what it said is old.
 func (m *Manager) read(op *fetchOp) (*kmsg.FetchResponse, reading) {
 	resp := &kmsg.FetchResponse{Version: op.version}
-	resp.Topics = make([]kmsg.FetchResponseTopic, len(op.topics))
-	parts := make([]kmsg.FetchResponseTopicPartition, len(op.targets))
+	var parts []kmsg.FetchResponseTopicPartition
+	if op.session == nil {
+		resp.Topics = make([]kmsg.FetchResponseTopic, 0, len(op.topics))
+		parts = make([]kmsg.FetchResponseTopicPartition, 0, len(op.targets))
+	}
 	var got reading
 	next := 0
-	for i := range op.topics {
-		t := &op.topics[i]
-		resp.Topics[i].Topic, resp.Topics[i].TopicID = t.name, t.id
-		resp.Topics[i].Partitions = parts[next : next+t.n : next+t.n]
-		next += t.n
-	}
-	for i := range op.targets {
-		m.readPartition(op, &op.targets[i], &parts[i], &got)
+	for _, topic := range op.topics {
+		first := len(parts)
+		for i := next; i < next+topic.n; i++ {
+			t := &op.targets[i]
+			parts = append(parts, kmsg.FetchResponseTopicPartition{})
+			out := &parts[len(parts)-1]
+			m.readPartition(op, t, out, &got)
+			if t.told = tell(out); t.cached != nil && !mustTell(t.told, t.cached.told) {
+				parts = parts[:len(parts)-1]
+			}
+		}
+		next += topic.n
+		if n := len(parts); n > first || op.session == nil {
+			resp.Topics = append(resp.Topics, kmsg.FetchResponseTopic{Topic: topic.name, TopicID: topic.id, Partitions: parts[first:n:n]})
+		}
 	}
 	return resp, got
 }

@@ -16,7 +16,7 @@ type fetcher struct {
 	parts       []*Partition // in order
 	turn        int          // which of them the next fetch asks for first
 	outstanding bool
-	asked       []asked // of the outstanding fetch, in order of request
+	session     leaderSession
 	retryAt     time.Duration
 }
 
@@ -74,8 +74,7 @@ func (m *Manager) sendFetches() {
 	}
 }
 
-// buildFetch asks for every partition that is due. A leader fills its response in the order of the request, up to a limit: so each
-// fetch begins one partition later, or the last ones would starve behind busy first ones (Kafka's PartitionStates).
+// buildFetch asks for every partition that is due; of those that the leader remembers, only where something changed.
 func (m *Manager) buildFetch(f *fetcher) *kmsg.FetchRequest {
 	req := kmsg.NewPtrFetchRequest()
 	req.Version = fetchVersion
@@ -83,32 +82,14 @@ func (m *Manager) buildFetch(f *fetcher) *kmsg.FetchRequest {
 	req.MaxWaitMillis = int32(m.cfg.ReplicaFetchWaitMax.Milliseconds())
 	req.MinBytes = int32(m.cfg.ReplicaFetchMinBytes)
 	req.MaxBytes = int32(m.cfg.ReplicaFetchResponseMaxBytes)
-	req.SessionEpoch = -1
-	f.asked = f.asked[:0]
-	if f.turn >= len(f.parts) {
-		f.turn = 0
-	}
-	for i := range f.parts {
-		p := f.parts[(f.turn+i)%len(f.parts)]
-		if p.gate != 0 || p.retryAt > m.now {
-			continue
+	due := f.session.begin()
+	for _, p := range f.parts {
+		if p.gate == 0 && p.retryAt <= m.now {
+			want := wanting{epoch: p.epoch, offset: p.log.End(), lastFetched: p.log.LatestEpoch(), start: p.log.Start()}
+			due = append(due, asked{p: p, id: p.topicID, want: want})
 		}
-		part := kmsg.NewFetchRequestTopicPartition()
-		part.Partition = p.tp.Index
-		part.CurrentLeaderEpoch = int32(p.epoch)
-		part.FetchOffset = int64(p.log.End())
-		part.LastFetchedEpoch = int32(p.log.LatestEpoch())
-		part.LogStartOffset = int64(p.log.Start())
-		part.PartitionMaxBytes = int32(m.cfg.ReplicaFetchMaxBytes)
-		if n := len(req.Topics); n == 0 || kafka.TopicID(req.Topics[n-1].TopicID) != p.topicID {
-			topic := kmsg.NewFetchRequestTopic()
-			topic.TopicID = p.topicID
-			req.Topics = append(req.Topics, topic)
-		}
-		t := &req.Topics[len(req.Topics)-1]
-		t.Partitions = append(t.Partitions, part)
-		f.asked = append(f.asked, asked{p: p, epoch: p.epoch, offset: p.log.End()})
 	}
+	f.session.ask(req, due, f.turn, int32(m.cfg.ReplicaFetchMaxBytes))
 	f.outstanding = true
 	f.turn++
 	return req
@@ -122,34 +103,27 @@ func (m *Manager) FetchResponse(now time.Duration, from kafka.BrokerID, resp *km
 		return
 	}
 	f.outstanding = false
-	if kafka.Code(resp.ErrorCode) != kafka.None {
-		f.retryAt = now + m.cfg.ReplicaFetchBackoff
+	if code := kafka.Code(resp.ErrorCode); code != kafka.None {
+		if !f.session.refused(code) {
+			f.retryAt = now + m.cfg.ReplicaFetchBackoff
+		}
 		return
 	}
-	answered := 0
+	fits := true
 	for i := range resp.Topics {
 		t := &resp.Topics[i]
 		for k := range t.Partitions {
-			if a := f.take(kafka.TopicID(t.TopicID), t.Partitions[k].Partition); a.p != nil {
-				answered++
-				m.follow(now, a, &t.Partitions[k])
+			a := f.session.take(kafka.TopicID(t.TopicID), t.Partitions[k].Partition)
+			if a == nil {
+				fits = false
+				continue
 			}
+			m.follow(now, *a, &t.Partitions[k])
 		}
 	}
-	if answered == 0 {
-		f.retryAt = now + m.cfg.ReplicaFetchBackoff // an answer to nothing must not be asked for again at once
+	if !f.session.answered(resp.SessionID, fits) {
+		f.retryAt = now + m.cfg.ReplicaFetchBackoff // an answer to something else must not be asked for again at once
 	}
-}
-
-// take returns what was asked for a partition, once.
-func (f *fetcher) take(id kafka.TopicID, index int32) asked {
-	for i := range f.asked {
-		if a := f.asked[i]; a.p != nil && a.p.topicID == id && a.p.tp.Index == index {
-			f.asked[i].p = nil
-			return a
-		}
-	}
-	return asked{}
 }
 
 // FetchFailed says that the outstanding fetch to a leader is lost (timeout, reset): retry after replica.fetch.backoff.ms.
@@ -157,6 +131,7 @@ func (m *Manager) FetchFailed(now time.Duration, from kafka.BrokerID) {
 	m.now = now
 	if f := m.fetcher(from); f.outstanding {
 		f.outstanding = false
+		f.session.restart()
 		f.retryAt = now + m.cfg.ReplicaFetchBackoff
 	}
 }

@@ -54,11 +54,20 @@ func (m *Manager) leaveRole(p *Partition) {
 	p.version++
 }
 
-// asked is what a follower asked a leader for, to hold against the answer.
+// asked is what a follower asked a leader for, to hold against the answer, and against what it is to ask next.
 type asked struct {
-	p      *Partition
-	epoch  kafka.Epoch
-	offset kafka.Offset
+	p    *Partition
+	id   kafka.TopicID
+	want wanting
+	done bool // it was answered
+}
+
+// wanting is where a follower's log stands.
+type wanting struct {
+	epoch       kafka.Epoch // in which it asks
+	offset      kafka.Offset
+	lastFetched kafka.Epoch
+	start       kafka.Offset
 }
 
 // follow takes a leader's answer for one partition.
@@ -67,7 +76,7 @@ func (m *Manager) follow(now time.Duration, a asked, r *kmsg.FetchResponseTopicP
 	if p.role != following {
 		return
 	}
-	if !answersRequest(a.epoch, p.epoch, a.offset, p.log.End()) && !m.cfg.Bug.Bites(bug.StaleFetchAnswer, a.offset == p.log.End()) {
+	if !answersRequest(a.want.epoch, p.epoch, a.want.offset, p.log.End()) && !m.cfg.Bug.Bites(bug.StaleFetchAnswer, a.want.offset == p.log.End()) {
 		return
 	}
 	switch code := kafka.Code(r.ErrorCode); {
@@ -188,14 +197,14 @@ func (m *Manager) appendFetched(now time.Duration, a asked, r *kmsg.FetchRespons
 		if err != nil {
 			m.appendFailed(p, err)
 			p.retryAt = now + m.cfg.ReplicaFetchBackoff
-			if p.log.End() == a.offset {
+			if p.log.End() == a.want.offset {
 				return
 			}
 			end = p.log.End()
 		}
-		if end > a.offset {
+		if end > a.want.offset {
 			p.version++
-			m.step(Step{Kind: StepAppend, Partition: p.tp, Epoch: p.epoch, Peer: p.leader, From: a.offset, To: end})
+			m.step(Step{Kind: StepAppend, Partition: p.tp, Epoch: p.epoch, Peer: p.leader, From: a.want.offset, To: end})
 			m.maybeFlush(p)
 		}
 	}
@@ -247,8 +256,8 @@ const (
 func checkFetched(b []byte, a asked) error {
 	for len(b) >= batchHeadSize {
 		epoch := kafka.Epoch(int32(binary.BigEndian.Uint32(b[batchEpochAt:])))
-		if !mayAppendFetched(epoch, a.epoch) {
-			return fmt.Errorf("batch of epoch %d in the answer to a fetch of epoch %d", epoch, a.epoch)
+		if !mayAppendFetched(epoch, a.want.epoch) {
+			return fmt.Errorf("batch of epoch %d in the answer to a fetch of epoch %d", epoch, a.want.epoch)
 		}
 		size := int64(int32(binary.BigEndian.Uint32(b[batchLengthAt:]))) + batchOverhead
 		if size < batchHeadSize || size > int64(len(b)) {

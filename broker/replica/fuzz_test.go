@@ -74,7 +74,7 @@ func FuzzFetchResponse(f *testing.F) {
 			t.Fatal(err)
 		}
 		f := follower.fetcher(1)
-		f.asked = append(f.asked[:0], asked{follower.parts[0], 0, 2})
+		f.session.parts = []asked{{p: follower.parts[0], id: follower.parts[0].topicID, want: wanting{offset: 2}}}
 		f.outstanding = true
 		follower.FetchResponse(time.Second, 1, resp)
 		mustBeSane(t, follower)

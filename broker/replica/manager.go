@@ -92,6 +92,7 @@ type Manager struct {
 
 	fetchers  []*fetcher // by leader, ascending
 	purgatory purgatory
+	sessions  fetchSessionCache
 	alter     alterQueue
 	flushes   map[disk.FlushID]flushJob
 	flushID   disk.FlushID

@@ -227,7 +227,7 @@ func (m *Manager) wakeFetches(p *Partition) {
 func (m *Manager) finishFetch(d *delayedFetch) {
 	m.dropFetch(d)
 	resp, got := m.read(&d.op)
-	m.give(d.tok, resp, got)
+	m.give(d.tok, &d.op, resp, got)
 }
 
 func (m *Manager) dropFetch(d *delayedFetch) {
