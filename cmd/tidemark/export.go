@@ -21,9 +21,11 @@ func exportCommand() *cobra.Command {
 		Use:   "export DIR",
 		Short: "Write a stored run's history in another format",
 		Long: "Writes the history of a run directory as EDN in the format of Jepsen's Kafka workload, which Jepsen's checker reads, and check too.\n" +
-			"Partition i of the topic is key i; values become numbers, in the order in which the history first names them; a consumer that does not\n" +
-			"read on where it stopped assigns itself its partition anew; faults are :info operations of the nemesis. Protocol steps and\n" +
-			"observed states have no place in the format and are left out.",
+			"Partition i of the topic is key i, each incarnation of a topic that was recreated has a further key; values become numbers, in the order\n" +
+			"in which the history first names them; a consumer that does not read on where it stopped assigns itself its partition anew; faults are\n" +
+			":info operations of the nemesis. What the format has no place for, such as observed states, protocol steps, the phases of faults and what\n" +
+			"replicas hold at the end, stands in fields and operations that begin with :tidemark/, which Jepsen's checker passes over and check reads.\n" +
+			"Steps that only say that records were appended or a high watermark moved on are left out: they decide nothing.",
 		Args: exactly("DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if format != "jepsen" {

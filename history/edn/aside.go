@@ -2,10 +2,11 @@ package edn
 
 import "tidemark/history"
 
-// What process :tidemark tells in files that tidemark wrote: the run as run.json holds it, the run's phases, those of faults, where consumers
+// What process :tidemark tells in files that tidemark wrote: the run as run.json holds it, which partitions of other topics have which key, the run's phases, those of faults, where consumers
 // moved themselves, what clients asked that Jepsen's do not, what an observer saw, protocol steps, and what replicas hold at the end.
 const (
 	asideRun    = "tidemark/run"
+	asideKey    = "tidemark/key"
 	asideMark   = "tidemark/mark"
 	asideFault  = "tidemark/fault"
 	asideSeek   = "tidemark/seek"
@@ -21,6 +22,8 @@ func (b *builder) aside(e *entry) error {
 	switch e.f {
 	case asideRun:
 		return b.readRun(e)
+	case asideKey:
+		return b.readKey(e)
 	case asideDump:
 		return b.readDump(e)
 	case asideSeek:
@@ -41,7 +44,7 @@ func (b *builder) aside(e *entry) error {
 		b.h.Faults[len(b.h.Faults)-1].Targets = e.own.targets
 		return nil
 	}
-	return b.p.wrong(0, "found :f :%s of process :tidemark, expected :tidemark/run, mark, fault, seek, ask, answer, state, step or dump", short(e.f))
+	return b.p.wrong(0, "found :f :%s of process :tidemark, expected :tidemark/run, key, mark, fault, seek, ask, answer, state, step or dump", short(e.f))
 }
 
 // textValue is the string that is an entry's value, "" if it is none.

@@ -16,15 +16,12 @@ var outcomes = []string{history.Pending: "pending", history.OK: "ok", history.Fa
 // ask writes the invocation or the completion of such an operation, each as one of process :tidemark: the client's own process would have
 // Jepsen's checker meet an :f that it does not know. One that was still pending at the end has no completion.
 func (w *writer) ask(op *history.Op, invocation bool) error {
-	if err := w.writable(op.Partition); err != nil {
-		return fmt.Errorf("operation %d: %w", op.ID, err)
-	}
 	if op.Process < 0 {
 		return fmt.Errorf("operation %d: of process %d, expected none below 0", op.ID, op.Process)
 	}
 	if invocation {
 		w.head("info", asideAsk, aside, op.Invoke)
-		w.word(quoted(asks[op.Kind])).field(fieldProcess).number(int64(op.Process)).field(fieldKey).number(int64(op.Partition.Index))
+		w.word(quoted(asks[op.Kind])).field(fieldProcess).number(int64(op.Process)).field(fieldKey).key(op.Partition)
 		w.field(fieldPosition).number(max(int64(op.Position), int64(history.Earliest)))
 		w.turned(op).end()
 		return nil

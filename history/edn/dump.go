@@ -20,7 +20,7 @@ func (w *writer) dump(d *history.Dump) {
 			}
 			w.word("[").number(int64(r.Offset)).space().number(int64(r.Epoch)).space().number(w.value(r.Value)).word("]")
 		}
-		w.word("]").field(fieldKey).number(int64(d.Partition.Index)).field(fieldBroker).number(int64(d.Broker))
+		w.word("]").field(fieldKey).key(d.Partition).field(fieldBroker).number(int64(d.Broker))
 		w.field(fieldEnd).number(max(int64(d.LEO), -1)).field(fieldHW).number(max(int64(d.HW), -1)).field(fieldStart).number(max(int64(d.Start), -1))
 		if from > 0 {
 			w.field(fieldMore).word("true")

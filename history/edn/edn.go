@@ -15,8 +15,8 @@
 //	:error      as text
 //	:seek-to-beginning?, :rebalance-log    where a consumer reads from
 //
-// Other fields are left out. A key is a partition: a number k of topic "key", or of the run's topic where tidemark wrote the file;
-// any other key is partition 0 of a topic that is named as the key is written. A message's value is the text that it is written with, so 5
+// Other fields are left out. A key is a partition: a number k of topic "key", or of the run's topic where tidemark wrote the file, unless
+// that tells it to be another's; any other key is partition 0 of a topic that is named as the key is written. A message's value is the text that it is written with, so 5
 // and "5" are different.
 //
 // # What is mapped, and with which loss
@@ -36,8 +36,8 @@
 //
 // Jepsen's histories have no final reads that are marked as such. As there, the log at the end is what all answers together showed, the last
 // answer at each offset: it is added as final reads of no process (-1), behind all else, over just those stretches of offsets that answers
-// went through. So an acknowledged message that an answer passed over and none returned is lost; of one beyond the last answer nothing is
-// known.
+// went through. What lies between two answers of a subscribed consumer its group went through, unless a poll of a subscribed consumer failed.
+// So an acknowledged message that answers passed over and none returned is lost; of one beyond the last answer nothing is known.
 package edn
 
 import (

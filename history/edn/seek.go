@@ -12,14 +12,11 @@ func (w *writer) seek(op *history.Op, invocation bool) error {
 	if !invocation {
 		return nil
 	}
-	if err := w.writable(op.Partition); err != nil {
-		return fmt.Errorf("operation %d: %w", op.ID, err)
-	}
 	if op.Process < 0 {
 		return fmt.Errorf("operation %d: of process %d, expected none below 0", op.ID, op.Process)
 	}
 	w.head("info", asideSeek, aside, op.Invoke)
-	w.word("nil").field(fieldProcess).number(int64(op.Process)).field(fieldKey).number(int64(op.Partition.Index))
+	w.word("nil").field(fieldProcess).number(int64(op.Process)).field(fieldKey).key(op.Partition)
 	w.field(fieldPosition).number(max(int64(op.Position), -1))
 	w.turned(op).end()
 	return nil

@@ -15,7 +15,8 @@ import (
 
 // Write writes a run's history so that Jepsen's checker reads it, one operation a line.
 //
-// Partition i of the run's topic is key i. Values become numbers from 0 on, in the order in which the history first names them, the same
+// Partition i of the run's topic is key i; each incarnation of a topic that was recreated, and whatever else is no partition of that topic,
+// has the next free key, in the order in which the history first names them. Values become numbers from 0 on, in the order in which the history first names them, the same
 // number for the same text; Jepsen's checker needs them unique and of one type. A poll is of one partition and begins at a position of its
 // own, which the format cannot say: the consumer assigns itself the partitions that it polls, and where it does not go on at the end of its
 // last answer it assigns itself nothing and then the partition anew, which is where Jepsen's checker looks for no order of answers.
@@ -26,11 +27,15 @@ import (
 // states, protocol steps, and the dumps. So Read gives the same operations, faults, states and dumps back. Of the steps appends are left out, and
 // high watermarks that moved on: they explain a finding and decide none.
 func Write(w io.Writer, run history.Run, h *history.History) error {
-	out := &writer{w: bufio.NewWriterSize(w, 64<<10), topic: run.Topic, values: map[string]int64{}, consumers: map[int32]*assigned{}, busy: map[int32]*history.Op{}}
+	out := &writer{w: bufio.NewWriterSize(w, 64<<10), values: map[string]int64{}, consumers: map[int32]*assigned{}, busy: map[int32]*history.Op{}}
 	if err := out.json(asideRun, 0, run); err != nil {
 		return fmt.Errorf("writing EDN: %w", err)
 	}
-	for _, e := range inOrder(h) {
+	events := inOrder(h)
+	if err := out.tellKeys(run, h, events); err != nil {
+		return fmt.Errorf("writing EDN: %w", err)
+	}
+	for _, e := range events {
 		if err := out.event(h, e); err != nil {
 			return fmt.Errorf("writing EDN: %w", err)
 		}
@@ -93,7 +98,7 @@ func inOrder(h *history.History) []event {
 // writer writes entries and keeps what the next depend on.
 type writer struct {
 	w         *bufio.Writer
-	topic     string
+	keys      map[history.Partition]int32
 	index     int64
 	last      time.Duration
 	line      []byte
@@ -125,9 +130,6 @@ func (w *writer) event(h *history.History, e event) error {
 	}
 	if e.what == dumped {
 		d := &h.Dumps[e.at]
-		if err := w.writable(d.Partition); err != nil {
-			return fmt.Errorf("the dump of broker %d: %w", d.Broker, err)
-		}
 		for _, r := range d.Records {
 			if r.Offset < 0 {
 				return fmt.Errorf("the dump of broker %d has a record at offset %d, expected none below 0", d.Broker, r.Offset)
@@ -149,19 +151,8 @@ func (w *writer) event(h *history.History, e event) error {
 	return nil
 }
 
-// writable refuses a partition that is no key.
-func (w *writer) writable(p history.Partition) error {
-	if p.Topic != w.topic || p.Index < 0 {
-		return fmt.Errorf("on %q, expected a partition of the run's topic, %q", p, w.topic)
-	}
-	return nil
-}
-
 // operation writes an invocation or a completion. What a process left pending ends before the process goes on.
 func (w *writer) operation(op *history.Op, invocation bool) error {
-	if err := w.writable(op.Partition); err != nil {
-		return err
-	}
 	if op.Process < 0 {
 		return fmt.Errorf("of process %d, expected none below 0", op.Process)
 	}
@@ -259,7 +250,7 @@ func (w *writer) invoke(op *history.Op) {
 	if op.Kind == history.Send {
 		w.head("invoke", "send", op.Process, op.Invoke)
 		w.line = append(w.line, `[[:send `...)
-		w.number(int64(op.Partition.Index)).space().number(w.value(op.Value))
+		w.key(op.Partition).space().number(w.value(op.Value))
 		w.line = append(w.line, `]]`...)
 		if op.Acks != -1 {
 			w.field(fieldAcks).number(int64(op.Acks))
@@ -270,7 +261,7 @@ func (w *writer) invoke(op *history.Op) {
 	} else {
 		w.assign(op)
 		w.head("invoke", "poll", op.Process, op.Invoke)
-		w.word(`[[:poll]]`).field(fieldKey).number(int64(op.Partition.Index))
+		w.word(`[[:poll]]`).field(fieldKey).key(op.Partition)
 		w.field(fieldPosition).number(max(int64(op.Position), -1))
 	}
 	if op.Final {
@@ -286,7 +277,7 @@ func (w *writer) assign(op *history.Op) {
 		c = &assigned{next: map[int32]history.Offset{}}
 		w.consumers[op.Process] = c
 	}
-	key := op.Partition.Index
+	key := w.keys[op.Partition]
 	next, had := c.next[key]
 	if had && next == op.Position {
 		return
@@ -324,7 +315,7 @@ func (w *writer) complete(op *history.Op, at time.Duration) {
 	kind := [...]string{history.Pending: "info", history.OK: "ok", history.Fail: "fail", history.Info: "info"}[op.Outcome]
 	if op.Kind == history.Send {
 		w.head(kind, "send", op.Process, at)
-		w.word(`[[:send `).number(int64(op.Partition.Index)).word(` [`)
+		w.word(`[[:send `).key(op.Partition).word(` [`)
 		if op.Outcome == history.OK && op.Offset >= 0 {
 			w.number(int64(op.Offset))
 		} else {
@@ -345,7 +336,7 @@ func (w *writer) complete(op *history.Op, at time.Duration) {
 }
 
 func (w *writer) polled(op *history.Op) {
-	key := op.Partition.Index
+	key := w.keys[op.Partition]
 	w.word(`[[:poll {`)
 	for i, r := range op.Records {
 		if i == 0 {

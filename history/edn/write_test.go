@@ -62,11 +62,10 @@ func TestWriteRefuses(t *testing.T) {
 		says string
 		op   history.Op
 	}{
-		{"expected a partition of the run's topic", history.Op{Partition: history.Partition{Topic: "other"}}},
-		{"expected a partition of the run's topic", history.Op{Partition: history.Partition{Topic: "orders", Index: -1}}},
+		{`on "/0", expected a topic`, history.Op{}},
+		{`on "orders/-1", expected a topic and a partition from 0`, history.Op{Partition: history.Partition{Topic: "orders", Index: -1}}},
 		{"of process -1", history.Op{Process: -1, Partition: history.Partition{Topic: "orders"}}},
 		{"of process -1", history.Op{Kind: history.Seek, Process: -1, Partition: history.Partition{Topic: "orders"}}},
-		{"expected a partition of the run's topic", history.Op{Kind: history.Seek, Partition: history.Partition{Topic: "other"}}},
 		{"a record at offset -1", history.Op{Kind: history.Poll, Outcome: history.OK, ReturnIndex: 1, Partition: history.Partition{Topic: "orders"}, Records: []history.Record{{Offset: -1}}}},
 		{"expected its invocation before", history.Op{Outcome: history.OK, InvokeIndex: 2, ReturnIndex: 1, Partition: history.Partition{Topic: "orders"}}},
 	} {
@@ -105,7 +104,10 @@ func TestLongDump(t *testing.T) {
 	}
 }
 
-// drawn is a history of any operations and faults on two partitions, wherever its offsets lead.
+// parts are the partitions of a drawn history: two of the run's topic, and two incarnations of another one.
+var parts = []history.Partition{{Topic: "orders"}, {Topic: "orders", Index: 1}, {Topic: "again@1"}, {Topic: "again@2"}}
+
+// drawn is a history of any operations and faults on a few partitions, wherever its offsets lead.
 func drawn(t *rapid.T) *history.History {
 	var clock time.Duration
 	r := history.NewRecorder(func() time.Duration { clock += time.Duration(rapid.IntRange(0, 1000).Draw(t, "dt")); return clock }, nil)
@@ -127,7 +129,7 @@ func drawn(t *rapid.T) *history.History {
 			r.Mark(rapid.SampledFrom([]string{"load", "settle"}).Draw(t, "mark"), rapid.Bool().Draw(t, "failed"), rapid.String().Draw(t, "detail"))
 		case rapid.IntRange(0, 19).Draw(t, "dump") == 0:
 			d := history.Dump{Broker: history.BrokerID(rapid.Int32Range(1, 3).Draw(t, "broker")), LEO: history.Offset(rapid.Int64Range(-1, 9).Draw(t, "leo")), HW: 3,
-				Partition: history.Partition{Topic: "orders", Index: rapid.Int32Range(0, 1).Draw(t, "part")}, Err: rapid.SampledFrom([]string{"", "no file"}).Draw(t, "err")}
+				Partition: rapid.SampledFrom(parts).Draw(t, "part"), Err: rapid.SampledFrom([]string{"", "no file"}).Draw(t, "err")}
 			for i := range rapid.IntRange(0, 3).Draw(t, "records") {
 				d.Records = append(d.Records, history.DumpRecord{Offset: history.Offset(i), Epoch: 2, Value: fmt.Sprint("p", i%7)})
 			}
@@ -140,7 +142,7 @@ func drawn(t *rapid.T) *history.History {
 			r.Complete(id, seek)
 		case !busy:
 			op = history.Op{Process: process, Kind: rapid.SampledFrom([]history.OpKind{history.Send, history.Poll, history.ListOffsets, history.DeleteRecords}).Draw(t, "kind"), Broker: history.NoBroker, Epoch: -1,
-				Partition: history.Partition{Topic: "orders", Index: rapid.Int32Range(0, 1).Draw(t, "part")}, Position: history.UnknownOffset,
+				Partition: rapid.SampledFrom(parts).Draw(t, "part"), Position: history.UnknownOffset,
 				Final: rapid.Bool().Draw(t, "final")}
 			if op.Kind == history.ListOffsets || op.Kind == history.DeleteRecords {
 				op.Final, op.Position = false, history.Offset(rapid.Int64Range(-2, 9).Draw(t, "position"))
