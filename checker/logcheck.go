@@ -48,6 +48,7 @@ type partCheck struct {
 	anomalies []anomaly
 	notes     []anomaly  // one for each class that is counted, not told one by one
 	loose     []sighting // observations at offsets that the final log says nothing about
+	below     []sighting // and at offsets from which records were removed
 	undecided int64
 	answers   map[int32][]int32 // polls by process, once somebody asks
 }
@@ -130,6 +131,7 @@ func (c *partCheck) check() {
 	c.checkAcks()
 	c.decideByDumps()
 	c.checkPolls()
+	c.checkRemoved()
 	c.checkOrder()
 	c.checkStale()
 	c.checkLoose()
@@ -316,7 +318,7 @@ func (c *partCheck) checkAcks() {
 			continue
 		}
 		if c.trimmed(w.offset) {
-			c.note(anomaly{class: Trimmed, part: c.part, offset: w.offset, value: w.value, send: w.op, op: -1})
+			c.below = append(c.below, sighting{offset: w.offset, value: w.value, op: w.op, send: i})
 			continue
 		}
 		here := l.at(w.offset)

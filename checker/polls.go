@@ -80,7 +80,7 @@ func (c *partCheck) checkPoll(at int32, op *history.Op) {
 			}
 			i = l.search(rec.Offset)
 		} else if i < len(l.slots) && l.slots[i].offset < rec.Offset {
-			if missed := &l.slots[i]; !skipped && missed.offset >= op.LogStart {
+			if missed := &l.slots[i]; !skipped && missed.offset >= c.mayBegin(op.LogStart) {
 				skipped = true
 				c.report(anomaly{class: PollSkip, part: c.part, offset: missed.offset, value: missed.value, send: c.position(missed.send), op: at,
 					detail: "the answer went on at offset " + itoa(int64(rec.Offset))})
@@ -120,6 +120,7 @@ func (c *partCheck) strayRecord(at int32, rec *history.Record) {
 		if c.found[send] == undecided {
 			c.removed(send)
 		}
+		c.below = append(c.below, sighting{rec.Offset, rec.Value, at, -1})
 		return
 	case c.found[send] == lost:
 		a.class = UncommittedRead

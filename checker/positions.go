@@ -45,7 +45,7 @@ func (f *positions) follow(i int32, op *history.Op, end history.Offset) {
 		r = &reading{next: op.Position}
 		f.consumers[op.Process] = r
 	}
-	r.start = max(r.start, op.LogStart)
+	r.start = max(r.start, f.c.mayBegin(op.LogStart))
 	switch {
 	case op.Position < r.next && !r.moved && len(op.Records) > 0 && op.Records[0].Offset < r.next:
 		rec := &op.Records[0]

@@ -1,6 +1,11 @@
 package checker
 
-import "tidemark/history"
+import (
+	"cmp"
+	"slices"
+
+	"tidemark/history"
+)
 
 // Records leave a log's beginning in two ways that are no loss: retention, where the run's configuration has it, and DeleteRecords, up to the
 // offset that somebody asked for. A log start beyond that is nobody's wish, and what was acknowledged below it is lost.
@@ -36,6 +41,9 @@ func (c *partCheck) vanished(o history.Offset) bool {
 	return c.removable <= o && o < c.log.begins
 }
 
+// mayBegin is the log start that a broker told, but no higher than anybody's wish: what it leaves out above that it skips.
+func (c *partCheck) mayBegin(told history.Offset) history.Offset { return min(told, c.removable) }
+
 // overTrimmed says of such an offset why the log may not begin where it does.
 func (c *partCheck) overTrimmed() string {
 	text := "the log begins at " + itoa(int64(c.log.begins))
@@ -43,4 +51,47 @@ func (c *partCheck) overTrimmed() string {
 		return text + ", though records were to be removed below offset " + itoa(int64(c.removable)) + " alone"
 	}
 	return text + ", though nothing that the run sets up removes records"
+}
+
+// checkRemoved compares with each other what was told of records that were removed, as no log tells of them any more: acknowledgements and
+// polls that name two values for one offset contradict each other. An acknowledged write is lost if another was acknowledged at its offset that
+// was sent later; of the others it can only be said that they were removed.
+func (c *partCheck) checkRemoved() {
+	slices.SortStableFunc(c.below, func(a, b sighting) int { return cmp.Compare(a.offset, b.offset) })
+	for from := 0; from < len(c.below); {
+		to := from + 1
+		for to < len(c.below) && c.below[to].offset == c.below[from].offset {
+			to++
+		}
+		c.compareRemoved(c.below[from:to])
+		from = to
+	}
+}
+
+// compareRemoved compares what was told of one offset.
+func (c *partCheck) compareRemoved(told []sighting) {
+	i := slices.IndexFunc(told, func(s sighting) bool { return s.value != told[0].value })
+	if i < 0 {
+		for _, s := range told {
+			if s.send >= 0 {
+				c.note(anomaly{class: Trimmed, part: c.part, offset: s.offset, value: s.value, send: s.op, op: -1})
+			}
+		}
+		return
+	}
+	c.report(anomaly{class: TwoValues, part: c.part, offset: told[i].offset, value: told[0].value, other: told[i].value,
+		send: c.sender(told[0].value), op: told[i].op, detail: "both were told to clients"})
+	last := nth(-1) // the acknowledged write that was sent last
+	for _, s := range told {
+		if s.send >= 0 && (last < 0 || c.sent[s.send].invokeIndex > c.sent[last].invokeIndex) {
+			last = s.send
+		}
+	}
+	for _, s := range told {
+		if s.send >= 0 && c.sent[s.send].returnIndex < c.sent[last].invokeIndex {
+			c.found[s.send] = lost
+			c.report(anomaly{class: LostWrite, part: c.part, offset: s.offset, value: s.value, send: s.op, op: -1,
+				detail: c.sent[last].value + " was sent later and acknowledged at the same offset, which was below the log start at the end"})
+		}
+	}
 }

@@ -207,7 +207,13 @@ func (l *ledger) acknowledgements() {
 		}
 		stands := slices.ContainsFunc(l.log, func(r history.Record) bool { return r.Value == op.Value })
 		switch {
-		case !stands && (op.Offset >= 0 && op.Offset < l.start || op.Offset < 0 && l.start > 0):
+		case !stands && op.Offset >= 0 && op.Offset < l.start:
+			if slices.ContainsFunc(l.sends, func(o *history.Op) bool {
+				return o.Outcome == history.OK && o.Offset == op.Offset && o.InvokeIndex > op.ReturnIndex
+			}) {
+				l.tell("lost acknowledged write", op.Offset, op.Value, "")
+			}
+		case !stands && op.Offset < 0 && l.start > 0:
 		case !stands:
 			l.tell("lost acknowledged write", op.Offset, op.Value, "")
 		case op.Offset >= 0 && l.at(op.Offset) != op.Value:
@@ -280,6 +286,9 @@ func (l *ledger) skipped(from, to history.Offset) {
 // replicas asks whether all who told the log tell the same. What a final read leaves out it skips; a replica's log that is shorter or longer
 // than the others' holds no other value.
 func (l *ledger) replicas() {
+	for _, r := range contradictions(toldBelow(slices.Concat(l.sends, l.polls), l.start)) {
+		l.tell("two values at one offset", r.Offset, r.Value, "")
+	}
 	for _, op := range l.finals {
 		for _, r := range op.Records {
 			if !slices.Contains(l.log, r) {

@@ -18,7 +18,8 @@ import (
 // reported as failed; a write took effect at one moment, after it was sent and, if it was acknowledged, before that, where the acknowledgement
 // says; an answer shows what is in the log when it arrives, all of it from the offset asked for to the last record that it holds; a consumer
 // goes on where its last answer ended; the end of the log that ListOffsets tells never lies before one that it told when it was asked; final
-// reads and replicas hold the whole log, but for what somebody asked to be removed, of which nothing is asked but that it was sent.
+// reads and replicas hold the whole log, but for what somebody asked to be removed, of which nothing is asked but that it was sent, and that an
+// offset had one value.
 func Possible(h *history.History) bool {
 	for _, p := range partitions(h) {
 		if !possible(h, p) {
@@ -87,6 +88,9 @@ func possible(h *history.History, p history.Partition) bool {
 		}
 	}
 	g.start = trimmedTo(g.ops)
+	if len(contradictions(toldBelow(g.ops, g.start))) > 0 {
+		return false
+	}
 	g.log = make([]string, g.start)
 	slices.SortFunc(g.moments, func(a, b moment) int { return int(a.index - b.index) })
 	return g.from(0)
@@ -202,6 +206,40 @@ func trimmedTo(ops []*history.Op) history.Offset {
 		}
 	}
 	return min(asked, begins)
+}
+
+// toldBelow lists what acknowledgements and answers said of the records below an offset, but for what nobody sent or was reported as failed.
+func toldBelow(ops []*history.Op, start history.Offset) []history.Record {
+	var out []history.Record
+	add := func(r history.Record) {
+		sent := func(s *history.Op) bool { return s.Kind == history.Send && s.Value == r.Value && s.Outcome != history.Fail }
+		if 0 <= r.Offset && r.Offset < start && slices.ContainsFunc(ops, sent) {
+			out = append(out, r)
+		}
+	}
+	for _, op := range ops {
+		switch {
+		case op.Outcome != history.OK:
+		case op.Kind == history.Send:
+			add(history.Record{Offset: op.Offset, Value: op.Value})
+		case op.Kind == history.Poll:
+			for _, r := range op.Records {
+				add(r)
+			}
+		}
+	}
+	return out
+}
+
+// contradictions lists those of the records that stand at an offset at which another has another value.
+func contradictions(told []history.Record) []history.Record {
+	var out []history.Record
+	for _, r := range told {
+		if slices.ContainsFunc(told, func(o history.Record) bool { return o.Offset == r.Offset && o.Value != r.Value }) {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // overtakes reports whether a ListOffsets had told an end of the log beyond the one that another, asked later, was told.

@@ -21,7 +21,9 @@ type builder struct {
 	values    map[string]string // those that were sent
 	faults    map[string]int    // of the nemesis: what is under way or in force, by :f
 	nfaults   int
-	asked     map[int32]int // of each process: its operation that waits for a :tidemark/answer, by position in the history
+	asked     map[int32]int                // of each process: its operation that waits for a :tidemark/answer, by position in the history
+	passed    map[history.Partition][]span // stretches that subscribed consumers passed over between two answers
+	unread    bool                         // a subscribed consumer's poll failed: what it was given nobody knows
 	entries   int64
 	last      time.Duration
 	lastIndex int64
@@ -33,7 +35,7 @@ const entryShift = 24
 
 func newBuilder(p *parser) *builder {
 	return &builder{p: p, h: &history.History{}, busy: map[int32]*underway{}, consumers: map[int32]*consumer{}, keys: map[string]history.Partition{},
-		values: map[string]string{}, faults: map[string]int{}, asked: map[int32]int{}, lastIndex: -1,
+		values: map[string]string{}, faults: map[string]int{}, asked: map[int32]int{}, passed: map[history.Partition][]span{}, lastIndex: -1,
 		run: history.Run{Format: 1, Tool: "jepsen", Topic: Topic, Acks: -1}}
 }
 

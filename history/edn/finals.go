@@ -24,7 +24,8 @@ type seen struct {
 }
 
 // addFinals adds, for each partition, what all answers together showed of it as final reads of process -1: the last record that was seen
-// at each offset, one read for each stretch of offsets that answers went through without a break.
+// at each offset, one read for each stretch of offsets that answers went through without a break. Consumers of a group go through all that
+// lies between two answers of one of them, unless one of its polls failed, whose records nobody knows.
 func (b *builder) addFinals() {
 	parts := map[history.Partition]*seen{}
 	var order []history.Partition
@@ -44,6 +45,9 @@ func (b *builder) addFinals() {
 	slices.SortFunc(order, history.Partition.Compare)
 	n := 0
 	for _, p := range order {
+		if !b.unread {
+			parts[p].spans = append(parts[p].spans, b.passed[p]...)
+		}
 		for _, op := range parts[p].reads() {
 			op.Partition, op.Invoke, op.Return = p, b.last, b.last
 			op.InvokeIndex, op.ReturnIndex = b.entries<<entryShift|int64(n), b.entries<<entryShift|int64(n+1)

@@ -167,6 +167,9 @@ func (b *builder) pair(v int32) (offset history.Offset, value int32, err error) 
 func (b *builder) endPoll(i int32, done *history.Op, m int32, args []int32, e *entry, u *underway, n int) (int, error) {
 	b.end(&b.h.Ops[i], done, n)
 	n++
+	if done.Outcome != history.OK && b.consumer(e.process).subscribed {
+		b.unread = true
+	}
 	if len(args) == 0 || b.p.forms[args[0]].kind == null {
 		return n, nil
 	}
@@ -229,6 +232,9 @@ func (b *builder) answer(v int32, key history.Partition, c *consumer, add func(h
 	var records []history.Record
 	flush := func() {
 		add(key, records, c.position(key, records))
+		if over, ok := c.passes(key, records); ok {
+			b.passed[key] = append(b.passed[key], over)
+		}
 		c.read(key, records)
 		records = nil
 	}
