@@ -18,6 +18,7 @@ const cachedPartitionsMax = 200_000
 // fetchSessionCache holds a broker's fetch sessions (Kafka's FetchSessionCacheShard; a single thread needs one shard).
 type fetchSessionCache struct {
 	slots    int             // max.incremental.fetch.session.cache.slots
+	most     int             // partitions that all of them may remember
 	sessions []*fetchSession // by id, ascending
 	cached   int             // partitions of all of them
 	made     uint64          // how many there have been
@@ -45,7 +46,7 @@ func (c *fetchSessionCache) close(id int32) {
 
 // open makes a session from a full fetch that was answered, and returns its id: noSession if there is no room and nothing that may be evicted.
 func (c *fetchSessionCache) open(op *fetchOp, now time.Duration, incarnation kafka.BrokerEpoch) int32 {
-	if len(op.targets) == 0 || c.cached+len(op.targets) > cachedPartitionsMax {
+	if len(op.targets) == 0 || c.cached+len(op.targets) > c.most {
 		return noSession
 	}
 	if len(c.sessions) >= c.slots && !c.evict(op.follower != kafka.NoBroker, len(op.targets), now) {
@@ -61,7 +62,7 @@ func (c *fetchSessionCache) open(op *fetchOp, now time.Duration, incarnation kaf
 
 // touch takes down that a session is used. False: it has grown beyond what all may have, and is closed.
 func (c *fetchSessionCache) touch(s *fetchSession, now time.Duration) bool {
-	if grown := len(s.parts) - s.size; c.cached+grown > cachedPartitionsMax {
+	if grown := len(s.parts) - s.size; c.cached+grown > c.most {
 		c.close(s.id)
 		return false
 	}

@@ -29,7 +29,7 @@ func Open(cfg config.Config, fsys disk.FS, now time.Duration) (*Manager, error) 
 		cfg: cfg, fs: fsys, now: now,
 		brokerEpoch: kafka.NoBrokerEpoch, cleanEpoch: kafka.NoBrokerEpoch,
 		byName: map[kafka.TopicPartition]*Partition{}, flushes: map[disk.FlushID]flushJob{},
-		sessions:               fetchSessionCache{slots: cfg.FetchSessionCacheSlots},
+		sessions:               fetchSessionCache{slots: cfg.FetchSessionCacheSlots, most: cachedPartitionsMax},
 		nextISRCheck:           now + isrCheckInterval(cfg.ReplicaLagTimeMax),
 		nextHWCheckpoint:       now + cfg.HWCheckpointInterval,
 		nextRecoveryCheckpoint: now + cfg.RecoveryCheckpointInterval,

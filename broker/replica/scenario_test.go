@@ -22,15 +22,16 @@ import (
 
 // TestScenarios runs the stories in testdata. Brokers are 1, 2, 3; the topic is t. Commands:
 //
-//	cluster [brokers=3] [partitions=1] [min=2] [classic] [lag=10s] [lag-messages=n] [fetch-bytes=n] [racks] [segment=bytes] [keep=bytes]
-//	        [age=span] [check=5m] [bug=name]   keep, age and check are retention's;
+//	cluster [brokers=3] [partitions=1] [min=2] [classic] [lag=10s] [lag-messages=n] [fetch-bytes=n] [racks] [sessions=1000] [segment=bytes]
+//	        [keep=bytes] [age=span] [check=5m] [bug=name]   keep, age and check are retention's;
 //	                            starts afresh; 1 leads; with racks broker n is in rack rn, and consumers are sent to their own
 //	produce B VALUE... [acks=all|1|0] [timeout=30s] [partition=n]                                one batch by a client
 //	  [producer=ID sequence=N [of=EPOCH]]                                                        by an idempotent one
 //	consume B OFFSET [wait=0s] [epoch=n] [version=10] [rack=r2]     a client's fetch; from version 11 on followers serve too
 //	delete-records B OFFSET [timeout=30s]   a client asks the leader to remove all below an offset
 //	replicate [B...]            everything between these followers (default all) and their leaders moves until nothing does
-//	request F->L, response L->F one fetch, or one answer, is delivered; lose F->L: it is lost, and the follower knows
+//	request F->L, response L->F one fetch, or one answer, is delivered; lose F->L: it is lost, and the follower knows;
+//	                            show F->L: the fetch or answer between them that is delivered next
 //	elect B [isr=..] [to=..]    the controller makes B leader in the next epoch, and tells the brokers in to (default all that are up)
 //	alter B [lost|drop|hold|error=NAME]  B's AlterPartition reaches the controller, or not; late: the held one does now
 //	publish [B...]              brokers hear the controller's metadata
@@ -170,6 +171,8 @@ func (s *scenario) command(cmd string, words []string) error {
 		c.replicate(s.brokers(a.plain))
 	case "request", "response", "lose":
 		return s.message(cmd, a.plain[0])
+	case "show":
+		return s.show(a.plain[0])
 	case "elect":
 		reg := s.registration(a)
 		reg.Leader = s.first(a).id
@@ -290,6 +293,7 @@ func (s *scenario) cluster(a args) error {
 	cfg.ReplicaLagTimeMax = a.span("lag", 10*time.Second)
 	cfg.ReplicaLagMaxMessages = int64(a.number("lag-messages", 0))
 	cfg.ReplicaFetchResponseMaxBytes = a.number("fetch-bytes", cfg.ReplicaFetchResponseMaxBytes)
+	cfg.FetchSessionCacheSlots = a.number("sessions", cfg.FetchSessionCacheSlots)
 	if a.has("racks") {
 		cfg.ReplicaSelector = config.RackAware
 	}
