@@ -56,6 +56,7 @@ type partitionKey struct {
 // cachedPartition is one partition of a session: what the client asked for last, and what it was told last.
 type cachedPartition struct {
 	key  partitionKey
+	name string // its topic's, once it is known: of a topic that is deleted and made anew the session keeps the old id
 	want fetchTarget
 	told told
 }
@@ -113,6 +114,8 @@ func (s *fetchSession) ask(key partitionKey, want fetchTarget) *cachedPartition 
 	}
 	if want.p == nil {
 		want.p = c.want.p
+	} else {
+		c.name = want.p.tp.Topic
 	}
 	c.want, c.want.cached = want, c
 	return c
@@ -152,8 +155,7 @@ func (m *Manager) resolveSession(op *fetchOp) {
 	op.targets = make([]fetchTarget, len(s.parts))
 	for i, c := range s.parts {
 		if p := c.want.p; p == nil || p.removed || s.byID && p.topicID != c.key.id {
-			name, code := m.topicName(s.byID, c.key.topic, c.key.id)
-			c.want.p, c.want.code = m.resolve(s.byID, name, c.key.id, c.key.index, code)
+			m.resolveCached(s, c)
 		}
 		if n := len(op.topics); n == 0 || op.topics[n-1].id != c.key.id || op.topics[n-1].name != c.key.topic {
 			op.topics = append(op.topics, fetchTopic{name: c.key.topic, id: c.key.id})
@@ -161,6 +163,16 @@ func (m *Manager) resolveSession(op *fetchOp) {
 		op.topics[len(op.topics)-1].n++
 		op.targets[i] = c.want
 	}
+}
+
+// resolveCached finds the replica of a session's partition. The name of a topic id is looked up until it is known, and not again (Kafka's
+// CachedPartition.maybeResolveUnknownName): if another topic has that name later, the id is INCONSISTENT_TOPIC_ID.
+func (m *Manager) resolveCached(s *fetchSession, c *cachedPartition) {
+	code := kafka.None
+	if c.name == "" {
+		c.name, code = m.topicName(s.byID, c.key.topic, c.key.id)
+	}
+	c.want.p, c.want.code = m.resolve(s.byID, c.name, c.key.id, c.key.index, code)
 }
 
 // answered takes down what an incremental answer told. Partitions that had records go to the end of the session: they are looked at last in

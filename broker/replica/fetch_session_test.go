@@ -172,6 +172,30 @@ func TestSessionErrors(t *testing.T) {
 	s.expect("a client from before KIP-227", s.send(old), "in no session, t-0 [0:a/0] HW 1")
 }
 
+// TestSessionOfATopicMadeAnew fetches by topic id when the topic is deleted and another of its name created: the session tells that the id is not
+// that of the name, a full fetch that there is no such id.
+func TestSessionOfATopicMadeAnew(t *testing.T) {
+	s := newSessions(t, 10)
+	byID := func(session, epoch int32, parts ...int32) *kmsg.FetchResponse {
+		req := s.request(session, epoch, parts...)
+		req.Version = 13
+		for i := range req.Topics {
+			req.Topics[i].TopicID = kafka.TopicID{1}
+		}
+		return s.send(req)
+	}
+	id := byID(noSession, initialEpoch, 3).SessionID
+	s.expect("before", byID(id, 1), "in a session, t-3 [0:a/0] HW 1")
+	c := s.c
+	c.master.Index++
+	c.master.Names, c.master.Topics[topicName].ID = map[kafka.TopicID]string{{2}: topicName}, kafka.TopicID{2}
+	c.publish(c.host(1))
+	c.settle()
+	s.expect("after", byID(id, 2), "in a session, t-3 INCONSISTENT_TOPIC_ID")
+	s.expect("again", byID(id, 3), "in a session, t-3 INCONSISTENT_TOPIC_ID")
+	s.expect("in full", byID(id, initialEpoch, 3), "in a session, t-3 UNKNOWN_TOPIC_ID")
+}
+
 // TestSessionGoesOnWhileAFetchWaits lets a consumer give up on a fetch that waits, and send the next one: the answer to the first must not be
 // taken for the second's.
 func TestSessionGoesOnWhileAFetchWaits(t *testing.T) {
