@@ -153,13 +153,21 @@ func Verify(run history.Run) error {
 
 // checkPlan looks whether a run's world can do its plan.
 func checkPlan(run history.Run, plan nemesis.Plan) error {
-	err := plan.Check(abilities(run), BrokerIDs(run), Partitions(run))
+	can := abilities(run)
+	if run.World == Simulated {
+		can = simAbilities // a topic to recreate is looked for below
+	}
+	err := plan.Check(can, BrokerIDs(run), Partitions(run))
 	if run.World == Contained && errors.Is(err, nemesis.ErrCannot) {
 		return fmt.Errorf("%w: containers share the machine's page cache, disk and clock, and pass messages unread; --world %s can", err, Simulated)
 	}
 	for _, l := range plan.Lines {
-		if topic := l.Fault.Topic; err == nil && topic != "" && topic != run.Recreated {
-			err = fmt.Errorf("plan: %v: expected the topic that the run recreates, %q", l, run.Recreated)
+		switch topic := l.Fault.Topic; {
+		case err != nil || topic == "" || topic == run.Recreated:
+		case run.Recreated == "":
+			err = fmt.Errorf("plan: %v: the run has no topic to recreate, expected one beside %q by --recreated-topic NAME, and recreate NAME", l, run.Topic)
+		default:
+			err = fmt.Errorf("plan: %v: expected recreate %s, the topic of --recreated-topic", l, run.Recreated)
 		}
 	}
 	return err
