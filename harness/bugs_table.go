@@ -20,6 +20,11 @@ func (r *BugRow) Outcome() string {
 	return text
 }
 
+// Again is the line that repeats the run that showed a bug.
+func (r *BugRow) Again(master uint64) string {
+	return RepeatLine([]string{"--bug", string(r.Bug)}, master, r.Number)
+}
+
 // Summary is the proof in a few lines.
 func (t BugTally) Summary() string {
 	text := fmt.Sprintf("%d of %d found; seconds to detection: median %.1f, worst %.1f (%d workers); generator %s, master seed %d",
@@ -44,11 +49,16 @@ func (t BugTally) Markdown() string {
 		t.Master, t.Budget, t.Workers)
 	out.WriteString("Each row switches one bug on and searches with the same configurations and plans, which do not depend on it; *differed* says in how\n" +
 		"many of the runs the bug changed a decision. Rows marked ° are judged with the invariants on, as no client can see the bug; all others\n" +
-		"by what clients and logs tell alone. *Lines* is what shrinking left of the plan.\n\n")
-	out.WriteString("| bug | source | found as | runs | differed | seconds | lines |\n|---|---|---|---:|---:|---:|---:|\n")
+		"by what clients and logs tell alone. *Lines* is what shrinking left of the plan. *Run* is the number of the\n" +
+		"run that showed the bug, which repeats by\n\n")
+	fmt.Fprintf(&out, "    bin/tidemark hunt --bug NAME --master %d --first RUN --max-seeds 1\n\n", t.Master)
+	out.WriteString("| bug | source | found as | run | runs | differed | seconds | lines |\n|---|---|---|---:|---:|---:|---:|---:|\n")
 	for i := range t.Rows {
 		r := &t.Rows[i]
-		found, lines := string(r.Class), ""
+		found, lines, number := string(r.Class), "", ""
+		if r.Seed != 0 {
+			number = fmt.Sprint(r.Number)
+		}
 		if r.Status != BugFound {
 			found = strings.TrimSuffix(r.Outcome(), " [with invariants]")
 		}
@@ -58,8 +68,8 @@ func (t BugTally) Markdown() string {
 		if r.Shrunk != nil {
 			lines = fmt.Sprint(r.Shrunk.Lines)
 		}
-		fmt.Fprintf(&out, "| `%s`: %s | %s (row %d) | %s | %d | %d | %.1f | %s |\n",
-			r.Bug, strings.ReplaceAll(r.Mutation, "|", `\|`), r.Source, r.Row, found, r.Runs, r.Differed, r.Seconds, lines)
+		fmt.Fprintf(&out, "| `%s`: %s | %s (row %d) | %s | %s | %d | %d | %.1f | %s |\n",
+			r.Bug, strings.ReplaceAll(r.Mutation, "|", `\|`), r.Source, r.Row, found, number, r.Runs, r.Differed, r.Seconds, lines)
 	}
 	out.WriteString("\nNot applicable, each with its reason:\n\n")
 	for _, n := range t.NotApplicable {

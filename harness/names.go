@@ -36,6 +36,15 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
+// RepeatLine is the line that carries out run n of a hunt alone, with the same options.
+func RepeatLine(options []string, master uint64, n int) string {
+	words := []string{Program(), "hunt"}
+	for _, o := range options {
+		words = append(words, quoted(o))
+	}
+	return fmt.Sprintf("%s --master %d --first %d --max-seeds 1", strings.Join(words, " "), master, n)
+}
+
 // BuildHash is the hash of the program's own file, hex: only the same build replays a run exactly. "unknown" if it cannot be read.
 var BuildHash = sync.OnceValue(func() string {
 	path, err := os.Executable()

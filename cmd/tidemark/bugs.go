@@ -87,13 +87,9 @@ func renew(c *cobra.Command, dir string, entries []bug.Entry, workers int) error
 		if err != nil {
 			return usage(err)
 		}
-		options, plan, _, err := harness.ReadScenario(string(text))
+		run, _, err := readScenario(path)
 		if err != nil {
-			return usage(fmt.Errorf("%s: %w", path, err))
-		}
-		run, err := harness.ScenarioRun(options, plan)
-		if err != nil {
-			return usage(fmt.Errorf("%s: %w", path, err))
+			return usage(err)
 		}
 		seed := run.Seed
 		run, told, err := harness.Renew(c.Context(), run, renewSeeds, workers)
@@ -151,7 +147,7 @@ func bugs(c *cobra.Command, p harness.Proof, entries []bug.Entry, w bugsWanted) 
 	out := c.OutOrStdout()
 	fmt.Fprintf(c.ErrOrStderr(), "tidemark %s, %s from master seed %d, %v for each on %s, generator %s\n",
 		harness.Version, counted(len(entries), "known bug"), p.Master, p.Budget, counted(p.Workers, "worker"), harness.GeneratorHash())
-	table := newBugTable(out, entries)
+	table := newBugTable(out, entries, p.Master)
 	var rows []harness.BugRow
 	for _, e := range entries {
 		row, err := p.Search(c.Context(), e)
@@ -196,11 +192,12 @@ func writeJSON(path string, v any) error {
 // bugTable prints rows as they come.
 type bugTable struct {
 	out          io.Writer
+	master       uint64
 	name, source int // widths
 }
 
-func newBugTable(out io.Writer, entries []bug.Entry) *bugTable {
-	t := &bugTable{out: out}
+func newBugTable(out io.Writer, entries []bug.Entry, master uint64) *bugTable {
+	t := &bugTable{out: out, master: master}
 	for _, e := range entries {
 		t.name, t.source = max(t.name, len(e.Name)), max(t.source, len(e.Source))
 	}
@@ -217,7 +214,7 @@ func (t *bugTable) print(r harness.BugRow) {
 	fmt.Fprintf(t.out, "%-*s  %3d  %-*s  %5d  %8d  %7.1f  %5s  %8s  %s\n",
 		t.name, r.Bug, r.Row, t.source, r.Source, r.Runs, r.Differed, r.Seconds, lines, shrinking, r.Outcome())
 	if r.Seed != 0 {
-		fmt.Fprintf(t.out, "    run %d, seed %d: %s\n", r.Number, r.Seed, r.Signature)
+		fmt.Fprintf(t.out, "    run %d, seed %d: %s\n    again: %s\n", r.Number, r.Seed, r.Signature, r.Again(t.master))
 	}
 	if r.Shrunk != nil {
 		fmt.Fprint(t.out, indented(r.Shrunk.Plan))

@@ -11,7 +11,6 @@ import (
 	"tidemark/harness"
 	"tidemark/history"
 	"tidemark/history/edn"
-	"tidemark/results"
 )
 
 func checkCommand() *cobra.Command {
@@ -27,10 +26,10 @@ func checkCommand() *cobra.Command {
 			"clean elections; nothing is written.",
 		Args: exactly("DIR or FILE.edn"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if isFile(args[0]) {
+			if isFile(args[0]) && !ofRun(args[0]) {
 				return checkJepsen(c, args[0], contract, asJSON, outcomes)
 			}
-			d, run, err := results.Open(args[0])
+			d, run, err := openRun(args[0])
 			if err != nil {
 				return usage(err)
 			}
@@ -43,7 +42,7 @@ func checkCommand() *cobra.Command {
 				}
 			}
 			before, stored := d.Outcome()
-			res, truncated, err := harness.Recheck(d, run, before)
+			res, truncated, err := harness.Recheck(d, run)
 			if err != nil {
 				return usage(err)
 			}
@@ -57,6 +56,9 @@ func checkCommand() *cobra.Command {
 					return trouble(err)
 				}
 				fmt.Fprintf(c.ErrOrStderr(), "rewrote %s and %s\n", filepath.Join(d.Path, "results.json"), d.ReportPath())
+			}
+			if stored != nil && contract == "" {
+				fmt.Fprintln(c.ErrOrStderr(), "tidemark: there was no stored verdict to compare with:", stored)
 			}
 			if stored == nil && contract == "" {
 				fmt.Fprint(c.ErrOrStderr(), checker.Differences(before.Verdict, res.Verdict))
@@ -83,7 +85,7 @@ func checkJepsen(c *cobra.Command, path, contract string, asJSON, outcomes bool)
 	if err != nil {
 		return usage(err)
 	}
-	v := harness.Judge(run, h, nil)
+	v := harness.Judge(run, h)
 	if run.World == "" && v.Contract.Acks == -1 {
 		v.Contract.Because = edn.Assumed
 	}

@@ -12,7 +12,6 @@ import (
 	"tidemark/harness"
 	"tidemark/history"
 	"tidemark/history/edn"
-	"tidemark/results"
 )
 
 func exportCommand() *cobra.Command {
@@ -31,7 +30,7 @@ func exportCommand() *cobra.Command {
 			if format != "jepsen" {
 				return usage(fmt.Errorf("--format %q, expected jepsen", format))
 			}
-			d, run, err := results.Open(args[0])
+			d, run, err := openRun(args[0])
 			if err != nil {
 				return usage(err)
 			}
@@ -74,12 +73,6 @@ func exportTo(path string, run history.Run, h *history.History) error {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
-}
-
-// isFile reports whether a path is a file, not a run's directory.
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && !info.IsDir()
 }
 
 // readJepsen reads a history in the format of Jepsen's Kafka workload, and says what was read.

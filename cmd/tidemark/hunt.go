@@ -36,7 +36,9 @@ func huntCommand() *cobra.Command {
 		Use:   "hunt",
 		Short: "Search seeds for one that breaks the contract",
 		Long: "Draws seeds from a master seed and runs each, in the simulated world on all cores, in containers one at a time. The\n" +
-			"first failing runs are kept, the others leave no directory. With --twice every simulated seed is run again by another process with another\n" +
+			"first failing runs are kept, the others leave no directory; a hunt of one run (--max-seeds 1) keeps it whatever its verdict. A run's\n" +
+			"configuration and plan are drawn for it, so that tidemark run with its seed is another one: the line behind again: repeats it.\n" +
+			"--help shows the defaults of options that are not drawn (--configs default). With --twice every simulated seed is run again by another process with another\n" +
 			"GOMAXPROCS, and the trace hashes must agree. With --plan all runs have the same plan, and the tally says how many of\n" +
 			"them it broke.",
 		Args: cobra.NoArgs,
@@ -98,7 +100,7 @@ func huntCommand() *cobra.Command {
 	f.BoolVar(&h.UntilFirst, "until-first", false, "stop at the first violation")
 	f.StringVar((*string)(&h.UntilClass), "until-class", "", "stop at the first anomaly of this class, allowed or not:\n"+classes(",\n"))
 	f.StringVar(&o.out, "out", ".", "directory in which runs/ stands")
-	f.StringVar(&w.corpus, "corpus", "", "directory of scenarios that are carried out first; the first failure of each signature that it lacks is added")
+	f.StringVar(&w.corpus, "corpus", "", "directory of scenarios that are carried out first, with the bug of --bug or none whatever bug they name (run --scenario carries out\none as it is); the first failure of each signature that it lacks is added")
 	f.BoolVar(&w.shrink, "shrink", false, "shrink the first failure of each signature")
 	f.DurationVar(&w.shrinking, "shrink-budget", time.Minute, "of shrinking one failure")
 	f.StringVar(&known, "known", "", "file with known failures, which count as none until they expire: a JSON array of {signature, reason, expires}")
@@ -141,7 +143,7 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 	found := map[int]uint64{}
 	failing := map[int]*harness.Result{}
 	replays := map[int]string{}
-	kept := newKeeper(h.UntilClass)
+	kept := newKeeper(h.UntilClass, h.Seeds == 1)
 	if h.Run.World == harness.Contained {
 		h.Carry = carryContained(w.out, log, kept.keep)
 	}
@@ -159,7 +161,7 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 			if replay, ok := kept.replay(res); ok {
 				failing[n], replays[n] = res, replay
 			}
-		case len(failing) < keepMax && worthKeeping(res, h.UntilClass):
+		case len(failing) < keepMax && worthKeeping(res, h.UntilClass, h.Seeds == 1):
 			failing[n] = res
 		}
 	}
@@ -187,7 +189,7 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 		}
 		for _, f := range tally.Failures {
 			if _, kept := replays[f.Number]; !kept {
-				fmt.Fprintf(out, "%s: %s, seed %d: %s\n", f.Status, harness.RunName(f.Number), f.Seed, f.Reason)
+				fmt.Fprintf(out, "%s: %s, seed %d: %s\n%s", f.Status, harness.RunName(f.Number), f.Seed, f.Reason, repeat(c, h, f.Number))
 			}
 		}
 	}
@@ -288,20 +290,21 @@ func classes(between string) string {
 // keeper decides which runs in containers keep their directories, as they end, side by side.
 type keeper struct {
 	class checker.Class
+	all   bool
 
 	mu   sync.Mutex
 	runs map[*harness.Result]string // with the lines that replay them
 }
 
-func newKeeper(class checker.Class) *keeper {
-	return &keeper{class: class, runs: map[*harness.Result]string{}}
+func newKeeper(class checker.Class, all bool) *keeper {
+	return &keeper{class: class, all: all, runs: map[*harness.Result]string{}}
 }
 
 // keep reports whether a run's directory stays; replay is the line that carries it out again.
 func (k *keeper) keep(res *harness.Result, replay string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(k.runs) == keepMax || !worthKeeping(res, k.class) {
+	if len(k.runs) == keepMax || !worthKeeping(res, k.class, k.all) {
 		return false
 	}
 	k.runs[res] = replay
@@ -316,9 +319,9 @@ func (k *keeper) replay(res *harness.Result) (line string, kept bool) {
 	return line, kept
 }
 
-// worthKeeping reports whether somebody will want to look at a run: it failed, or it shows what the hunt was for.
-func worthKeeping(res *harness.Result, class checker.Class) bool {
-	failed := res.Verdict.Status == checker.Invalid || res.Verdict.Status == checker.Unknown
+// worthKeeping reports whether somebody will want to look at a run: it failed, it shows what the hunt was for, or it is the only one.
+func worthKeeping(res *harness.Result, class checker.Class, alone bool) bool {
+	failed := alone || res.Verdict.Status == checker.Invalid || res.Verdict.Status == checker.Unknown
 	return failed || class != "" && res.Shows(class)
 }
 

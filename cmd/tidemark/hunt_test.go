@@ -12,7 +12,7 @@ import (
 // TestAsManyRunsAreKeptAsThereIsRoomFor lets more runs fail side by side than keep their directories: each is told whether its own stays,
 // and with it the line that replays it.
 func TestAsManyRunsAreKeptAsThereIsRoomFor(t *testing.T) {
-	k := newKeeper("")
+	k := newKeeper("", false)
 	results := make([]*harness.Result, keepMax+5)
 	var all sync.WaitGroup
 	for i := range results {
@@ -33,7 +33,10 @@ func TestAsManyRunsAreKeptAsThereIsRoomFor(t *testing.T) {
 		t.Errorf("%d runs were kept, expected %d", kept, keepMax)
 	}
 	valid := &harness.Result{Verdict: checker.Verdict{Status: checker.Valid}}
-	if newKeeper("").keep(valid, "") {
+	if newKeeper("", false).keep(valid, "") {
 		t.Error("a valid run was kept")
+	}
+	if !newKeeper("", true).keep(valid, "") {
+		t.Error("the only run was not kept")
 	}
 }

@@ -95,6 +95,9 @@ func (o *options) complete() (run history.Run, plan string, err error) {
 		if plan = string(text); plan == "" {
 			plan = "# no faults\n"
 		}
+		if _, _, _, err := harness.ReadScenario(plan); err == nil {
+			return run, "", usage(fmt.Errorf("--plan: %s is a scenario, which has options and an outcome beside its plan; %s", o.planFile, scenarioHint))
+		}
 	}
 	return run, plan, nil
 }

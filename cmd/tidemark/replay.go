@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tidemark/harness"
-	"tidemark/results"
 )
 
 func replayCommand() *cobra.Command {
@@ -23,7 +22,7 @@ func replayCommand() *cobra.Command {
 			"containers, which gets a directory of its own and ends by comparing its verdict with the stored one.",
 		Args: exactly("DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
-			d, run, err := results.Open(args[0])
+			d, run, err := openRun(args[0])
 			if err != nil {
 				return usage(err)
 			}

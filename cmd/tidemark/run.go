@@ -14,6 +14,7 @@ func runCommand() *cobra.Command {
 	var o options
 	var t traceFlags
 	var asJSON, tour, keep bool
+	var scenario string
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Run a cluster under faults and judge what it did",
@@ -21,15 +22,13 @@ func runCommand() *cobra.Command {
 			"configuration, and leaves a directory with the history, the verdict and report.html.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			seed, err := parseSeed("seed", o.seed)
+			run, plan, err := o.seeded()
+			if scenario != "" {
+				run, plan, err = o.told(c, scenario)
+			}
 			if err != nil {
 				return err
 			}
-			run, plan, err := o.complete()
-			if err != nil {
-				return err
-			}
-			run.Seed = seed
 			if run.World == worldAuto {
 				run.World = chooseWorld(c)
 			}
@@ -90,6 +89,7 @@ func runCommand() *cobra.Command {
 	o.register(c)
 	t.register(c)
 	c.Flags().BoolVar(&tour, "tour", false, "draw a plan that shows what faults do: a leader is cut off, one is killed, one loses power (not in containers, which share the\nmachine's page cache), then others")
+	c.Flags().StringVar(&scenario, "scenario", "", "carry out a scenario, as shrink --as-scenario and bugs --scenarios write them: a file with options, plan and outcome. Beside it only\n--seed and --bug say something of the run; --bug '' is the broker without the bug")
 	c.Flags().StringVar(&o.seed, "seed", "", "the seed of the run (default: drawn, and printed)")
 	c.Flags().StringVar(&o.out, "out", ".", "directory in which runs/ stands")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the outcome as JSON")

@@ -33,7 +33,7 @@ func shrinkCommand() *cobra.Command {
 			"directory of its own, which replays exactly. Called again after its budget or an interruption, it goes on where it stopped.",
 		Args: exactly("DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
-			d, run, err := results.Open(strings.TrimSuffix(args[0], "run.json"))
+			d, run, err := openRun(strings.TrimSuffix(args[0], "run.json"))
 			if err != nil {
 				return usage(err)
 			}

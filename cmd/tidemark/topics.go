@@ -100,8 +100,8 @@ What
                               log. A voter among controllers is then another one, which takes the place of the old (KIP-853). One at a time
     voters remove X           X votes no more in the controller quorum, and does again at the end; several by requests that arrive together
     slowdisk X at 50          what is flushed takes so many times longer: 2 to 1000
-Containers cannot do powerfail, clock, hold, drop, late, voters and newdisk, nor what concerns a disk: they share the machine's page cache, disk and clock,
-and nothing in them reads the messages. A plan with these is refused there, a tour leaves the power failure out.
+Containers cannot do powerfail, poweroff, clock, hold, drop, late, recreate, voters and newdisk, nor what concerns a disk: they share the
+machine's page cache, disk and clock, and nothing in them reads the messages. A plan with these is refused there, a tour leaves the power failure out.
 
 For how long
     for 5s                    then it is undone: the broker starts or goes on, the clock is right, links pass all. Without it the fault stays

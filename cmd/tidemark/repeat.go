@@ -1,0 +1,51 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"tidemark/harness"
+)
+
+// huntsAlone are the flags of a hunt that say nothing about one of its runs.
+var huntsAlone = []string{"master", "first", "max-seeds", "budget", "workers", "until-first", "until-class", "corpus", "shrink", "shrink-budget", "known",
+	"json", "twice", "hashes", "allow-vacuous"}
+
+// repeat is the line, with its end, that carries out run n of a hunt once more, alone, and keeps its directory; "" for a run of a corpus, whose
+// file is a scenario.
+func repeat(c *cobra.Command, h harness.Hunt, n int) string {
+	if n < 0 {
+		return ""
+	}
+	var options []string
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if !slices.Contains(huntsAlone, f.Name) {
+			options = append(options, asGiven(f)...)
+		}
+	})
+	return fmt.Sprintf("  again: %s\n", harness.RepeatLine(options, h.Master, n))
+}
+
+// asGiven is a flag as a command line gives it.
+func asGiven(f *pflag.Flag) (out []string) {
+	switch f.Value.Type() {
+	case "bool":
+		return []string{"--" + f.Name + "=" + f.Value.String()}
+	case "stringToString": // prints as [k=v,k=v], each pair quoted as CSV is
+		pairs, err := csv.NewReader(strings.NewReader(strings.Trim(f.Value.String(), "[]"))).Read()
+		if err != nil {
+			return nil // no pair
+		}
+		slices.Sort(pairs)
+		for _, pair := range pairs {
+			out = append(out, "--"+f.Name, pair)
+		}
+		return out
+	}
+	return []string{"--" + f.Name, f.Value.String()}
+}
