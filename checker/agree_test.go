@@ -66,7 +66,7 @@ func TestJudgesAgree(t *testing.T) {
 		if n%7 == 6 {
 			acksOne(c)
 		}
-		v := checker.Check(c.Run, c.History, nil, checker.Options{PorcupineSteps: 100_000_000})
+		v := checker.Check(c.Run, c.History, checker.Options{PorcupineSteps: 100_000_000})
 		if v.Porcupine.Outcome == checker.OutOfBudget {
 			continue
 		}

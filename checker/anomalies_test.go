@@ -19,7 +19,7 @@ func TestAnomalies(t *testing.T) {
 	datadriven.Walk(t, "testdata/anomalies", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			run, h := toldStory(t, d)
-			return findingsText(Check(run, h, nil, Options{PorcupineSteps: 100_000}))
+			return findingsText(Check(run, h, Options{PorcupineSteps: 100_000}))
 		})
 	})
 }

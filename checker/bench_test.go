@@ -99,7 +99,7 @@ func benchmarkCheck(b *testing.B, n, steps int) {
 	cpu := cpuTime()
 	b.ResetTimer()
 	for b.Loop() {
-		if v := Check(run, h, nil, Options{PorcupineSteps: steps}); v.Status != Valid {
+		if v := Check(run, h, Options{PorcupineSteps: steps}); v.Status != Valid {
 			b.Fatalf("%s (%s)", v.Status, v.Reason)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"tidemark/history"
 )
@@ -16,8 +15,8 @@ const Version = "tidemark-2"
 // maxFindings bounds a verdict; what is beyond is counted in the last finding of its class.
 const maxFindings = 200
 
-// Check judges a history. broken lists invariants that the simulator saw broken.
-func Check(run history.Run, h *history.History, broken []Broken, opt Options) Verdict {
+// Check judges a history.
+func Check(run history.Run, h *history.History, opt Options) Verdict {
 	contract := ContractOf(run)
 	v := Verdict{Format: 1, Checker: Version, Contract: contract}
 	act := measure(run, h)
@@ -32,7 +31,7 @@ func Check(run history.Run, h *history.History, broken []Broken, opt Options) Ve
 	v.Findings = append(v.Findings, exitFindings(h, contract)...)
 	v.Findings = append(v.Findings, settleFindings(h, contract)...)
 	v.Findings = c.differing(v.Findings)
-	v.Findings = append(v.Findings, brokenFindings(broken)...)
+	v.Findings = append(v.Findings, brokenFindings(h)...)
 	for i := range v.Findings {
 		if f := &v.Findings[i]; f.Severity == Allowed {
 			f.Why = contract.whyAllowed(f.Class)
@@ -63,46 +62,30 @@ func where(p history.Partition) string {
 	return " on " + p.String()
 }
 
-// StepInvariant is the kind of the steps by which a finding tells broken invariants: Time, Partition, Peer none, the offset in From, and the
-// invariant's name, a colon and the detail in Detail.
-const StepInvariant history.StepKind = "invariant"
-
 // brokenFindings tells the invariants that were broken, those of one partition together: what breaks first breaks others soon.
-func brokenFindings(broken []Broken) []Finding {
+func brokenFindings(h *history.History) []Finding {
 	var out []Finding
 	at := map[history.Partition]int{}
-	for i := range broken {
-		b := &broken[i]
-		n, ok := at[b.Partition]
-		if !ok {
-			n = len(out)
-			at[b.Partition] = n
-			out = append(out, Finding{Class: InvariantBroken, Severity: Violation, Partition: b.Partition, Offset: b.Offset, Value: b.Name,
-				Signature: string(InvariantBroken) + ": " + b.Name,
-				Witness:   Witness{Value: b.Name, Offset: b.Offset, Producer: -1, Acked: -1, AckedBy: history.NoBroker, AckEpoch: -1},
-				Text:      fmt.Sprintf("%s was broken%s at %s: %s", b.Name, where(b.Partition), clock(b.Time), sentence(b.Detail))})
-		} else {
-			out[n].Text += fmt.Sprintf(" Then %s at %s: %s", b.Name, clock(b.Time), sentence(b.Detail))
-		}
-		f := &out[n]
-		f.Count++
-		f.Witness.Steps = append(f.Witness.Steps, history.Step{Time: time.Duration(b.Time), Kind: StepInvariant, Broker: history.NoBroker,
-			Partition: b.Partition, Epoch: -1, Peer: history.NoBroker, From: b.Offset, To: b.Offset, Detail: b.Name + ": " + b.Detail})
-	}
-	return out
-}
-
-// BrokenOf reads back from a stored verdict which invariants were broken, so that a later check of the same history can take them over: a
-// history does not hold the states in which they were seen.
-func BrokenOf(v Verdict) []Broken {
-	var out []Broken
-	for i := range v.Findings {
-		if v.Findings[i].Class != InvariantBroken {
+	for i := range h.Steps {
+		s := &h.Steps[i]
+		if s.Kind != history.StepInvariant {
 			continue
 		}
-		for _, s := range v.Findings[i].Witness.Steps {
-			name, detail, _ := strings.Cut(s.Detail, ": ")
-			out = append(out, Broken{Name: name, Time: int64(s.Time), Detail: detail, Partition: s.Partition, Offset: s.From})
+		name, detail, _ := strings.Cut(s.Detail, ": ")
+		n, ok := at[s.Partition]
+		if !ok {
+			n = len(out)
+			at[s.Partition] = n
+			out = append(out, Finding{Class: InvariantBroken, Severity: Violation, Partition: s.Partition, Offset: s.From, Value: name,
+				Signature: string(InvariantBroken) + ": " + name,
+				Witness:   Witness{Value: name, Offset: s.From, Producer: -1, Acked: -1, AckedBy: history.NoBroker, AckEpoch: -1},
+				Text:      fmt.Sprintf("%s was broken%s at %s: %s", name, where(s.Partition), clock(int64(s.Time)), sentence(detail))})
+		} else if out[n].Count < maxWitnessSteps {
+			out[n].Text += fmt.Sprintf(" Then %s at %s: %s", name, clock(int64(s.Time)), sentence(detail))
+		}
+		f := &out[n]
+		if f.Count++; f.Count <= maxWitnessSteps {
+			f.Witness.Steps = append(f.Witness.Steps, *s)
 		}
 	}
 	return out

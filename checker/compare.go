@@ -11,14 +11,19 @@ import (
 const differencesMax = 20
 
 // Differences tells how two verdicts on one history differ, with the version of the checker that gave each; "" if they say the same: the
-// same status, and the same anomalies of the same severity at the same places.
+// same status, the same contract, and the same anomalies of the same severity at the same places.
 func Differences(before, after Verdict) string {
 	gone, come := only(before.Findings, after.Findings), only(after.Findings, before.Findings)
-	if before.Status == after.Status && len(gone) == 0 && len(come) == 0 {
+	was, is := before.Contract, after.Contract
+	was.Because, is.Because = "", "" // words may change from version to version
+	if before.Status == after.Status && was == is && len(gone) == 0 && len(come) == 0 {
 		return ""
 	}
 	var out strings.Builder
 	out.WriteString("the stored verdict differs from this one\n")
+	if was != is {
+		fmt.Fprintf(&out, "  the stored one is under another contract: %s; now: %s\n", was.terms(), is.terms())
+	}
 	side(&out, "stored", before, gone)
 	side(&out, "now", after, come)
 	return out.String()

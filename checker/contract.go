@@ -82,3 +82,24 @@ func (c Contract) whyAllowed(class Class) string {
 	}
 	return c.Because
 }
+
+// terms tells a contract in full, for who compares it with another.
+func (c Contract) terms() string {
+	text := fmt.Sprintf("acks %d, min.insync.replicas %d of %d", c.Acks, c.MinISR, c.Factor)
+	for _, t := range []struct {
+		holds bool
+		words string
+	}{
+		{c.ELR, "eligible leader replicas"}, {c.Unclean, "unclean elections"}, {c.Idempotent, "idempotence"}, {c.Retries, "retries"},
+		{c.Removes, "old records removed"}, {!c.WithinBudget, "beyond the fault budget"}, {c.Durable, "durable"}, {c.Ordered, "ordered"},
+		{c.ExactlyOnce, "exactly once"}, {c.CommittedReads, "committed reads stay"},
+	} {
+		if t.holds {
+			text += ", " + t.words
+		}
+	}
+	if c.ReadBound > 0 {
+		text += fmt.Sprintf(", reads within %v", c.ReadBound)
+	}
+	return text
+}

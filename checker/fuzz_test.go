@@ -136,12 +136,12 @@ func checkGarbage(t *testing.T, data []byte, options byte) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	h := (&garbage{data}).history()
-	v := Check(run, h, nil, Options{PorcupineSteps: 10_000})
+	v := Check(run, h, Options{PorcupineSteps: 10_000})
 	runtime.ReadMemStats(&after)
 	if spent := after.TotalAlloc - before.TotalAlloc; spent > 1<<20+uint64(len(data))*4096 {
 		t.Fatalf("%d bytes of memory for %d bytes of history", spent, len(data))
 	}
-	again := Check(run, (&garbage{data}).history(), nil, Options{PorcupineSteps: 10_000})
+	again := Check(run, (&garbage{data}).history(), Options{PorcupineSteps: 10_000})
 	if again.Status != v.Status || again.Reason != v.Reason || len(again.Findings) != len(v.Findings) {
 		t.Fatalf("%s (%s), then %s (%s)", v.Status, v.Reason, again.Status, again.Reason)
 	}

@@ -128,7 +128,7 @@ func BenchmarkJournal(b *testing.B) {
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
 				start, cpu = time.Now(), cpuTime()
-				if v := Check(run, h, nil, Options{}); v.Status != Valid {
+				if v := Check(run, h, Options{}); v.Status != Valid {
 					b.Fatalf("%s (%s)", v.Status, v.Reason)
 				}
 				checking, checkCPU = checking+time.Since(start), checkCPU+cpuTime()-cpu

@@ -22,10 +22,10 @@ func TestTheVerdictDoesNotDependOnTheProcessors(t *testing.T) {
 			cutEnd(h, h.Dumps[rng.IntN(len(h.Dumps))].Partition)
 		}
 		before := runtime.GOMAXPROCS(1)
-		one := Check(run, h, nil, Options{})
+		one := Check(run, h, Options{})
 		for range 3 {
 			runtime.GOMAXPROCS(8)
-			many := Check(run, h, nil, Options{})
+			many := Check(run, h, Options{})
 			if !reflect.DeepEqual(one, many) {
 				t.Errorf("seed %d: on one processor\n%+v\non many\n%+v", seed, one, many)
 			}
@@ -58,7 +58,7 @@ func TestMemoryFollowsTheOperations(t *testing.T) {
 		h := bigHistory(ops)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if v := Check(run, h, nil, Options{}); v.Status != Valid {
+		if v := Check(run, h, Options{}); v.Status != Valid {
 			t.Fatalf("%s (%s)", v.Status, v.Reason)
 		}
 		runtime.ReadMemStats(&after)

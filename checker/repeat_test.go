@@ -38,7 +38,7 @@ func TestARetryMayRepeatItsValue(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 9))
 			op := pick(rng, h, func(op *history.Op) bool { return acked(op) && tt.sender(op.Process%int32(run.Writers+run.Readers+2)) })
 			appendEnd(h, op.Partition, op.Value)
-			v := Check(run, h, nil, Options{PorcupineSteps: 1_000_000})
+			v := Check(run, h, Options{PorcupineSteps: 1_000_000})
 			if v.Status != tt.want || len(v.Findings) != 1 || v.Findings[0].Class != Duplicate {
 				t.Fatalf("%s, seed %d: %s (%s) %+v", tt.client, seed, v.Status, v.Reason, v.Findings)
 			}
@@ -65,12 +65,12 @@ func TestTheAcknowledgementIsOfOneCopy(t *testing.T) {
 		appendEnd(h, op.Partition, op.Value)
 		end := h.Dumps[slices.IndexFunc(h.Dumps, func(d history.Dump) bool { return d.Partition == op.Partition })].LEO - 1
 		op.Offset = end // behind the marker, which was sent when the write had been acknowledged
-		v := Check(run, h, nil, Options{PorcupineSteps: 1_000_000})
+		v := Check(run, h, Options{PorcupineSteps: 1_000_000})
 		if v.Status != Invalid || v.Findings[0].Class != RealtimeOrder && v.Findings[0].Class != NonmonotonicSend || v.Porcupine.Outcome != Objects {
 			t.Fatalf("seed %d: %s (%s) %+v; the second judge %s", seed, v.Status, v.Reason, v.Findings, v.Porcupine.Outcome)
 		}
 		op.Offset = end + 1 // where nothing is
-		if v := Check(run, h, nil, Options{}); v.Status != Invalid || v.Findings[0].Class != AckOffsetMismatch {
+		if v := Check(run, h, Options{}); v.Status != Invalid || v.Findings[0].Class != AckOffsetMismatch {
 			t.Fatalf("seed %d: %s (%s) %+v", seed, v.Status, v.Reason, v.Findings)
 		}
 		run.Acks = 1 // one copy may be lost as any acknowledged write may
@@ -79,7 +79,7 @@ func TestTheAcknowledgementIsOfOneCopy(t *testing.T) {
 				h.Ops[i].Acks = 1
 			}
 		}
-		if v := Check(run, h, nil, Options{}); v.Status != Valid || len(v.Findings) != 2 {
+		if v := Check(run, h, Options{}); v.Status != Valid || len(v.Findings) != 2 {
 			t.Fatalf("seed %d: %s (%s) %+v", seed, v.Status, v.Reason, v.Findings)
 		}
 	}
@@ -114,7 +114,7 @@ func TestACopyHidesNothing(t *testing.T) {
 				continue
 			}
 			planted++
-			v := Check(run, h, nil, Options{})
+			v := Check(run, h, Options{})
 			if v.Status == Invalid && pl.class == LostWrite && v.Findings[0].Class == AckOffsetMismatch {
 				continue // the lost one was itself the one with a copy
 			}
@@ -138,7 +138,7 @@ func TestACopyIsAChange(t *testing.T) {
 			}
 		}
 		h.Steps, h.States = h.Steps[:0], h.States[:0]
-		if v := Check(run, h, nil, Options{}); v.Status != Vacuous {
+		if v := Check(run, h, Options{}); v.Status != Vacuous {
 			t.Fatalf("%s (%s)", v.Status, v.Reason)
 		}
 		op := pick(rand.New(rand.NewPCG(1, 2)), h, func(op *history.Op) bool {
@@ -149,7 +149,7 @@ func TestACopyIsAChange(t *testing.T) {
 		if late {
 			want = Valid
 		}
-		if v := Check(run, h, nil, Options{}); v.Status != want {
+		if v := Check(run, h, Options{}); v.Status != want {
 			t.Errorf("late %t: %s (%s)", late, v.Status, v.Reason)
 		}
 	}

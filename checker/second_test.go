@@ -74,16 +74,16 @@ func TestSecondJudgeAlone(t *testing.T) {
 	}
 	g := newGenerator(3, 600)
 	h := g.generate()
-	if v := Check(testRun(g.partitions), h, nil, Options{PorcupineSteps: 20}); v.Status != Unknown || v.Porcupine.Outcome != OutOfBudget || v.Porcupine.Unknown == 0 ||
+	if v := Check(testRun(g.partitions), h, Options{PorcupineSteps: 20}); v.Status != Unknown || v.Porcupine.Outcome != OutOfBudget || v.Porcupine.Unknown == 0 ||
 		!strings.Contains(v.Reason, "the first on orders/") {
 		t.Errorf("%s (%s), %+v", v.Status, v.Reason, v.Porcupine)
 	}
-	if v := Check(testRun(g.partitions), h, nil, Options{PorcupineSteps: 1_000_000}); v.Status != Valid || v.Porcupine.Outcome != Agrees {
+	if v := Check(testRun(g.partitions), h, Options{PorcupineSteps: 1_000_000}); v.Status != Valid || v.Porcupine.Outcome != Agrees {
 		t.Errorf("%s (%s), %+v", v.Status, v.Reason, v.Porcupine)
 	}
 	run := testRun(g.partitions)
 	run.Unclean = true
-	if v := Check(run, h, nil, Options{PorcupineSteps: 1_000_000}); v.Porcupine.Outcome != NotAsked {
+	if v := Check(run, h, Options{PorcupineSteps: 1_000_000}); v.Porcupine.Outcome != NotAsked {
 		t.Errorf("asked about a contract that lets go what was read: %+v", v.Porcupine)
 	}
 }

@@ -39,7 +39,7 @@ func TestWholeOrUnknown(t *testing.T) {
 			g := newGenerator(3, 600)
 			h := g.generate()
 			c.change(h)
-			v := Check(testRun(g.partitions), h, nil, Options{})
+			v := Check(testRun(g.partitions), h, Options{})
 			if v.Status != c.want || !strings.Contains(v.Reason, c.reason) {
 				t.Errorf("%s: %s, want %s with %q", v.Status, v.Reason, c.want, c.reason)
 			}
@@ -70,7 +70,7 @@ func TestReplicasDiffer(t *testing.T) {
 			h := g.generate()
 			i := slices.IndexFunc(h.Dumps, func(d history.Dump) bool { return d.Broker == 2 && len(d.Records) > 20 })
 			c.change(&h.Dumps[i])
-			v := Check(testRun(g.partitions), h, nil, Options{})
+			v := Check(testRun(g.partitions), h, Options{})
 			if c.says == "" {
 				if v.Status != Valid {
 					t.Errorf("%s: %s, want valid", v.Status, v.Reason)

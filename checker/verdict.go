@@ -150,3 +150,9 @@ type Broken struct {
 	Partition history.Partition
 	Offset    history.Offset
 }
+
+// Step is the broken invariant as a history holds it.
+func (b *Broken) Step() history.Step {
+	return history.Step{Time: time.Duration(b.Time), Kind: history.StepInvariant, Broker: history.NoBroker, Partition: b.Partition, Epoch: -1,
+		Peer: history.NoBroker, From: b.Offset, To: b.Offset, Detail: b.Name + ": " + b.Detail}
+}

@@ -60,7 +60,7 @@ func lostByElection() *history.History {
 // TestWitnessFields compares every field of a witness, its words and its signature with the schedule.
 func TestWitnessFields(t *testing.T) {
 	h := lostByElection()
-	v := Check(testRun(1), h, nil, Options{})
+	v := Check(testRun(1), h, Options{})
 	if v.Status != Invalid || len(v.Findings) != 1 {
 		t.Fatalf("%s, %d findings: %s", v.Status, len(v.Findings), v.Reason)
 	}
@@ -102,7 +102,7 @@ func TestLossUnderContracts(t *testing.T) {
 	} {
 		run := testRun(1)
 		change(&run)
-		v := Check(run, lostByElection(), nil, Options{})
+		v := Check(run, lostByElection(), Options{})
 		if len(v.Findings) != 1 || v.Findings[0].Class != LostWrite || v.Findings[0].Severity != Allowed || v.Status == Invalid {
 			t.Errorf("%s: %s, %+v", name, v.Status, v.Findings)
 		}
@@ -125,7 +125,7 @@ func TestOneCauseOneFinding(t *testing.T) {
 		history.Step{Index: 57, Kind: history.StepAppend, Partition: p, Broker: 2, Epoch: 5, Peer: 2, From: 2, To: 3},
 		history.Step{Index: 59, Kind: history.StepElection, Partition: p, Broker: 3, Epoch: 6, Peer: 3, From: 2, To: 2})
 	h.Steps = append(steps, h.Steps[14:]...)
-	v := Check(testRun(1), h, nil, Options{})
+	v := Check(testRun(1), h, Options{})
 	if len(v.Findings) != 2 {
 		t.Fatalf("%d findings, want 2: %s", len(v.Findings), v.Reason)
 	}

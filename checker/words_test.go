@@ -52,7 +52,7 @@ func TestWitnessWords(t *testing.T) {
 	} {
 		run, h := testRun(1), lostByElection()
 		tt.change(&run, h)
-		v := Check(run, h, nil, Options{})
+		v := Check(run, h, Options{})
 		if len(v.Findings) != 1 {
 			t.Errorf("%s: %d findings: %s", tt.name, len(v.Findings), v.Reason)
 			continue
@@ -79,7 +79,7 @@ func TestWitnessTellsFromTheElectionOn(t *testing.T) {
 	steps := append([]history.Step{}, h.Steps[:7]...)
 	h.Steps = append(append(steps, h.Steps[9], h.Steps[10], h.Steps[7], h.Steps[8]), h.Steps[11:]...)
 	var kinds []string
-	for _, s := range Check(testRun(1), h, nil, Options{}).Findings[0].Witness.Steps {
+	for _, s := range Check(testRun(1), h, Options{}).Findings[0].Witness.Steps {
 		kinds = append(kinds, string(s.Kind))
 	}
 	if got, want := strings.Join(kinds, " "), "isr election append acknowledged down start truncate"; got != want {
@@ -104,7 +104,7 @@ func TestAcksNoneReason(t *testing.T) {
 			found++
 		}
 	}
-	v := Check(run, h, nil, Options{})
+	v := Check(run, h, Options{})
 	if v.Stats.Unknown < sends || v.Stats.UnknownInLog < found || found == 0 {
 		t.Errorf("%d sends, %d of them found; expected %d and %d", v.Stats.Unknown, v.Stats.UnknownInLog, sends, found)
 	}

@@ -261,7 +261,7 @@ func TestLossUnderAcksOne(t *testing.T) {
 	}
 	strict := res.Run
 	strict.Acks = -1
-	v := checker.Check(strict, res.History, nil, checker.Options{})
+	v := checker.Check(strict, res.History, checker.Options{})
 	if v.Status != checker.Invalid || !slices.ContainsFunc(v.Findings, func(g checker.Finding) bool {
 		return g.Class == checker.LostWrite && g.Severity == checker.Violation && g.Value == f.Value
 	}) {

@@ -82,7 +82,7 @@ func Contain(ctx context.Context, run history.Run, d results.Dir, look Look) (*R
 		return nil, fmt.Errorf("seed %d: %w", run.Seed, errors.Join(err, closed))
 	}
 	tell.enter(PhaseJudge)
-	res.Verdict = Judge(run, res.History, nil)
+	res.Verdict = Judge(run, res.History)
 	res.Wall = time.Since(begun)
 	return res, closed
 }

@@ -45,9 +45,9 @@ type Watch struct {
 // secondSteps is the second judge's budget for one history.
 const secondSteps = 100_000_000
 
-// Judge judges a history under run's contract; broken are the invariants that were seen broken while it was made.
-func Judge(run history.Run, h *history.History, broken []checker.Broken) checker.Verdict {
-	return checker.Check(run, h, broken, checker.Options{PorcupineSteps: secondSteps})
+// Judge judges a history under run's contract.
+func Judge(run history.Run, h *history.History) checker.Verdict {
+	return checker.Check(run, h, checker.Options{PorcupineSteps: secondSteps})
 }
 
 // Simulate carries out a run in the simulated world and judges it. The error is the harness's own trouble or ctx's end, never a
@@ -99,12 +99,15 @@ func Simulate(ctx context.Context, run history.Run, watch Watch) (*Result, error
 	err = w.Run(ctx, l.execute)
 	res.Hash, res.Events, res.Virtual = w.Hash(), w.Events(), w.Now()
 	res.Differs = configs[0].Bug.Differs()
+	for _, b := range inv.Broken() {
+		record.StepAt(b.Step(), time.Duration(b.Time))
+	}
 	res.History = record.History()
 	if err != nil {
 		return res, fmt.Errorf("seed %d: %w", run.Seed, err)
 	}
 	l.tell.enter(PhaseJudge)
-	res.Verdict = Judge(run, res.History, inv.Broken())
+	res.Verdict = Judge(run, res.History)
 	res.Wall = time.Since(begun)
 	return res, nil
 }

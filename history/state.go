@@ -36,7 +36,7 @@ type ReplicaState struct {
 // StepKind names a protocol step.
 type StepKind string
 
-// The protocol steps that a broker reports and a witness tells.
+// The protocol steps that a broker reports and a witness tells; StepInvariant is of no broker.
 const (
 	StepElection StepKind = "election" // Broker became leader in Epoch; From is its HW then, To its LEO
 	StepFollow   StepKind = "follow"   // Broker follows Peer in Epoch; From is its HW then, To its LEO
@@ -48,6 +48,10 @@ const (
 	StepStart    StepKind = "start"    // Broker came up; To is the partition's LEO after recovery
 	StepDown     StepKind = "down"     // Broker went down (killed, powered off, stopped)
 	StepRecovery StepKind = "recovery" // Broker's recovery cut its log From → To (torn tail, lost segment)
+
+	// An invariant of the protocol was seen broken in a state that the simulator went through, on the partition (zero: of the controller
+	// quorum) at offset From; Detail is its name, a colon, and what was expected.
+	StepInvariant StepKind = "invariant"
 )
 
 // ExitedByItself begins the Detail of a StepDown of a broker that nobody killed or stopped.

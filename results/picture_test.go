@@ -28,7 +28,7 @@ func TestPictureOfAnObjection(t *testing.T) {
 		if right {
 			h.Ops[1].Records[0].Value = "a"
 		}
-		o.Verdict = checker.Check(o.Run, h, nil, checker.Options{PorcupineSteps: 1000})
+		o.Verdict = checker.Check(o.Run, h, checker.Options{PorcupineSteps: 1000})
 		if err := d.Finish(o, h); err != nil {
 			t.Fatal(err)
 		}

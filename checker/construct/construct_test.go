@@ -78,7 +78,7 @@ func TestTheSmallestHistory(t *testing.T) {
 	if len(c.History.Ops) != 4 {
 		t.Fatalf("%d operations", len(c.History.Ops))
 	}
-	if v := checker.Check(c.Run, c.History, nil, checker.Options{}); len(v.Findings) > 0 {
+	if v := checker.Check(c.Run, c.History, checker.Options{}); len(v.Findings) > 0 {
 		t.Errorf("%s", tell(v))
 	}
 }

@@ -77,7 +77,7 @@ func byInvocation(h *history.History) map[int64]int64 {
 // told is what a verdict says, but for words, the numbers of values and the steps of the protocol.
 func told(run history.Run, h *history.History) string {
 	numbers := byInvocation(h)
-	v := checker.Check(run, h, nil, checker.Options{PorcupineSteps: 1_000_000})
+	v := checker.Check(run, h, checker.Options{PorcupineSteps: 1_000_000})
 	line := func(class checker.Class, o history.Offset, count int, ops []int64) string {
 		named := make([]int64, len(ops))
 		for i, id := range ops {

@@ -56,7 +56,7 @@ func TestSilentOnValidHistories(t *testing.T) {
 			cfg.Deletes = 3
 		}
 		c := construct.Make(cfg)
-		v := checker.Check(c.Run, c.History, nil, checker.Options{})
+		v := checker.Check(c.Run, c.History, checker.Options{})
 		loud := v.Status != checker.Valid
 		for i := range v.Findings {
 			f := &v.Findings[i]
@@ -104,7 +104,7 @@ func TestPlantedAnomalies(t *testing.T) {
 					cfg = construct.Random(rng.Uint64(), operations)
 					c, planted = p.Plant(cfg)
 				}
-				v := checker.Check(c.Run, c.History, nil, checker.Options{})
+				v := checker.Check(c.Run, c.History, checker.Options{})
 				if wrong := judge(&v, p, planted); wrong != "" {
 					t.Fatalf("%s\n%+v\nplanted %+v\n%s", wrong, cfg, planted, tell(v))
 				}

@@ -37,7 +37,7 @@ func TestTheCheckerAgrees(t *testing.T) {
 	told := map[string]int{}
 	for n := range *tiny {
 		run, h := draw(rng)
-		v := checker.Check(run, h, nil, checker.Options{})
+		v := checker.Check(run, h, checker.Options{})
 		possible, anomalies := exhaustive.Possible(h), exhaustive.Anomalies(h)
 		if wrong := compare(&v, possible, anomalies); wrong != "" {
 			t.Fatalf("history %d: %s\n%s", n, wrong, describe(h, &v, possible, anomalies))
