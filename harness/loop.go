@@ -3,6 +3,7 @@ package harness
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -82,9 +83,12 @@ func (l *loop) execute() error {
 	}
 	l.settle(work, visit)
 	l.tell.enter(PhaseLogs)
+	last := l.cluster.Observe()
 	for _, b := range l.cluster.Brokers() {
 		for _, d := range l.cluster.Dump(b) {
-			l.record.Dump(d)
+			if !stray(last, d) {
+				l.record.Dump(d)
+			}
 		}
 	}
 	l.record.Mark("end", false, "")
@@ -139,6 +143,15 @@ func (l *loop) load(work *workloads.Append, visit *workloads.Visitor, until time
 	}
 	work.Load(until)
 	gone.Until(func() bool { return !left.Load() }, -1)
+}
+
+// stray reports whether a dump is of a replica that its broker is to have no longer, by the last observation: one that was away while the
+// partition was moved removes it once it has heard of that.
+func stray(last history.ClusterState, d history.Dump) bool {
+	return slices.ContainsFunc(last.Partitions, func(p history.PartitionState) bool {
+		return p.Partition == d.Partition && len(p.Replicas) > 0 &&
+			!slices.ContainsFunc(p.Replicas, func(r history.ReplicaState) bool { return r.Broker == d.Broker })
+	})
 }
 
 // settle waits for the cluster to come to rest and reads everything. What does not come about is a finding, not an error.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"tidemark/broker/bug"
@@ -212,7 +213,17 @@ func Space(run history.Run) nemesis.Space {
 	return nemesis.Space{
 		Can: abilities(run), Brokers: BrokerIDs(run), Partitions: Partitions(run),
 		Factor: run.Factor, MinISR: run.MinISR, Duration: run.Duration, Recreated: run.Recreated,
+		Session: span(run, "broker.session.timeout.ms"), Lag: span(run, "replica.lag.time.max.ms"),
 	}
+}
+
+// span is a key of a run's configuration that is a time; 0 where the run leaves it open.
+func span(run history.Run, key string) time.Duration {
+	ms, err := strconv.ParseInt(run.Config[key], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(ms) * time.Millisecond
 }
 
 // BrokerIDs lists a run's brokers: 1 to n.

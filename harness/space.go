@@ -50,7 +50,7 @@ var knobs = []knob{
 		run.Duration = d.span(durationLow, durationHigh).Truncate(time.Second)
 	}},
 	{"brokers", func(run *history.Run, d dice, kept func(string) bool) {
-		run.Brokers = pick(d, []int{3, 4, 5}, 6, 2, 2)
+		run.Brokers = pick(d, []int{3, 4, 5}, 65, 23, 12)
 		switch {
 		case kept("replication-factor"):
 			run.Brokers = max(run.Brokers, run.Factor)
@@ -59,16 +59,16 @@ var knobs = []knob{
 		}
 	}},
 	{"replication-factor", func(run *history.Run, d dice, kept func(string) bool) {
-		run.Factor = min(pick(d, []int{3, 2, 4, 5}, 80, 8, 6, 6), run.Brokers)
+		run.Factor = min(pick(d, []int{3, 2, 4, 5}, 82, 8, 6, 4), run.Brokers)
 		if kept("min-insync-replicas") {
 			run.Factor = max(run.Factor, min(run.MinISR, run.Brokers))
 		}
 	}},
 	{"min-insync-replicas", func(run *history.Run, d dice, _ func(string) bool) {
-		run.MinISR = min(pick(d, []int{2, 1, 3}, 75, 18, 7), run.Factor)
+		run.MinISR = min(pick(d, []int{2, 1, 3}, 70, 23, 7), run.Factor)
 	}},
 	{"partitions", func(run *history.Run, d dice, _ func(string) bool) {
-		run.Parts = pick(d, []int{1, 2, 3, 4}, 4, 3, 2, 1)
+		run.Parts = pick(d, []int{1, 2, 3, 4}, 50, 30, 12, 8)
 	}},
 	{"acks", func(run *history.Run, d dice, kept func(string) bool) {
 		run.Acks = pick(d, []int16{-1, 1, 0}, 88, 8, 4)
@@ -83,7 +83,7 @@ var knobs = []knob{
 	{"consumers", func(run *history.Run, d dice, _ func(string) bool) { run.Readers = d.number(2, 5) }},
 	{"follower-fetch", func(run *history.Run, d dice, _ func(string) bool) { run.FollowerFetch = d.chance(0.25) }},
 	{"recreated-topic", func(run *history.Run, d dice, _ func(string) bool) {
-		if d.chance(0.2) && run.World == Simulated {
+		if d.chance(0.3) && run.World == Simulated {
 			run.Recreated = run.Topic + "-again"
 		}
 	}},
@@ -91,17 +91,22 @@ var knobs = []knob{
 		run.Rate = math.Round(d.log(80, 200))
 	}},
 	{"broker.session.timeout.ms", func(run *history.Run, d dice, kept func(string) bool) {
-		session := d.span(1200*time.Millisecond, 5*time.Second)
+		session := d.span(600*time.Millisecond, 3*time.Second)
 		run.Config["broker.session.timeout.ms"] = milliseconds(session)
 		if !kept("broker.heartbeat.interval.ms") {
 			run.Config["broker.heartbeat.interval.ms"] = milliseconds(session / 6)
 		}
 	}},
-	brokerKey("replica.lag.time.max.ms", func(d dice) string { return milliseconds(d.span(time.Second, 4*time.Second)) }),
-	brokerKey("replica.fetch.wait.max.ms", func(d dice) string { return milliseconds(d.span(30*time.Millisecond, 500*time.Millisecond)) }),
+	brokerKey("replica.lag.time.max.ms", func(d dice) string { return milliseconds(d.span(500*time.Millisecond, 2500*time.Millisecond)) }),
+	brokerKey("replica.fetch.wait.max.ms", func(d dice) string { return milliseconds(d.span(20*time.Millisecond, 400*time.Millisecond)) }),
 	brokerKey("replica.high.watermark.checkpoint.interval.ms", func(d dice) string {
 		return milliseconds(d.span(200*time.Millisecond, 5*time.Second))
 	}),
+	brokerKey("replica.fetch.backoff.ms", func(d dice) string { return milliseconds(d.span(20*time.Millisecond, 400*time.Millisecond)) }),
+	brokerKey("replica.socket.timeout.ms", func(d dice) string { return milliseconds(d.span(500*time.Millisecond, 2*time.Second)) }),
+	brokerKey("controller.socket.timeout.ms", func(d dice) string { return milliseconds(d.span(300*time.Millisecond, 2*time.Second)) }),
+	brokerKey("controller.quorum.election.timeout.ms", func(d dice) string { return milliseconds(d.span(300*time.Millisecond, time.Second)) }),
+	brokerKey("controller.quorum.fetch.timeout.ms", func(d dice) string { return milliseconds(d.span(500*time.Millisecond, 2*time.Second)) }),
 	brokerKey("log.segment.bytes", func(d dice) string { return strconv.Itoa(int(d.log(1<<10, 128<<10))) }),
 	{"trim", func(run *history.Run, d dice, _ func(string) bool) { // what is removed cannot be lost, nor be repeated: not too often
 		if d.chance(0.2) && !run.Idempotent {
@@ -118,8 +123,8 @@ var knobs = []knob{
 
 // The bounds of a drawn run's load: long enough for a dozen faults, short enough for many runs.
 const (
-	durationLow  = 20 * time.Second
-	durationHigh = 40 * time.Second
+	durationLow  = 15 * time.Second
+	durationHigh = 30 * time.Second
 )
 
 // brokerKey is a knob for a key of the brokers' configuration.

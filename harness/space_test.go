@@ -55,7 +55,7 @@ func TestTheSpaceIsCovered(t *testing.T) {
 		"brokers=4", "brokers=5", "partitions=1", "partitions=2", "partitions=4", "replicationFactor=2", "replicationFactor=4",
 		"replicationFactor=5", "minInsyncReplicas=1", "minInsyncReplicas=3", "acks=0", "acks=1", "uncleanLeaderElection=true",
 		"eligibleLeaderReplicas=false", "producers=3", "producers=8", "consumers=2", "idempotent=true", "followerFetch=true",
-		"duration=20s", "duration=39s",
+		"duration=15s", "duration=29s",
 	} {
 		if !seen[option] {
 			t.Errorf("%s never came up", option)

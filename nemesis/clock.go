@@ -28,6 +28,7 @@ const rateFast = 8.0
 // A clock runs fast or slow.
 var clockKind = kind{
 	ability: world.CanClock,
+	weight:  0.5,
 	read:    readClock,
 	write:   func(f Fault) string { return writeTargets(f) + " at " + decimal(f.Rate) },
 	act:     func(l *life, _ []link) action { return &drift{life: l} },
@@ -37,8 +38,8 @@ var clockKind = kind{
 	opener: func(history.Partition) Fault {
 		return Fault{Kind: world.CanClock, Targets: []Target{{Role: Controller}}, Rate: rateMax}
 	},
-	bites: func(l Line, _ bool) bool {
-		return l.Fault.Targets[0].Role == Controller && l.For >= telling && l.Fault.Rate >= rateFast
+	bites: func(d *drawer, l Line) bool {
+		return l.Fault.Targets[0].Role == Controller && l.For >= d.telling && l.Fault.Rate >= rateFast
 	},
 }
 

@@ -13,6 +13,7 @@ import (
 // A partition cuts links between brokers, in one direction or both, whole or at one port.
 var cutKind = kind{
 	ability: world.CanPartition,
+	weight:  2,
 	read:    readCut,
 	write:   writeCut,
 	check:   checkSides,
@@ -29,7 +30,9 @@ var cutKind = kind{
 	opener: func(p history.Partition) Fault {
 		return Fault{Kind: world.CanPartition, Targets: []Target{{Role: Leader, Partition: p}}, Others: []Target{{Role: Rest}}}
 	},
-	bites: func(l Line, replica bool) bool { return replica && l.For >= telling && l.Fault.Shape == Split },
+	bites: func(d *drawer, l Line) bool {
+		return d.hasReplica(l.Fault.Targets) && l.For >= d.telling && l.Fault.Shape == Split
+	},
 }
 
 // readCut reads sides with or without a port, a ring or a bridge.
@@ -183,24 +186,26 @@ func (d *drawer) cut(p history.Partition) Fault {
 	f := Fault{Kind: world.CanPartition, Targets: one, Others: rest}
 	many := len(d.Brokers) > 2
 	switch x := d.rnd.Float64(); {
-	case x < 0.55:
-	case x < 0.65:
+	case x < 0.4:
+	case x < 0.5:
 		f.Shape = OneWay
-	case x < 0.75:
+	case x < 0.6:
 		f.Shape, f.Targets, f.Others = OneWay, rest, one
-	case x < 0.87:
+	case x < 0.77:
 		f.Targets, f.Others = []Target{{Role: Leader, Partition: p}}, []Target{{Role: Follower, Partition: p}}
 		if d.chance(0.4) { // the ISR shrinks, and all sessions last
 			f.Port = world.BrokerPort
 			return f
 		}
-	case x < 0.92 && many:
+	case x < 0.82 && many:
 		if one[0].Role == OSR {
 			one[0].Role = Leader // a bridge is one broker
 		}
 		return Fault{Kind: world.CanPartition, Shape: Bridge, Targets: one}
-	case x < 0.95 && many:
+	case x < 0.85 && many:
 		return Fault{Kind: world.CanPartition, Shape: Ring}
+	case x < 0.93 && many:
+		f.Targets = []Target{{Role: Leader, Partition: p}, {Role: Controller}}
 	case many:
 		f.Targets, f.Others = d.halves()
 	}

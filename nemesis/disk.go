@@ -27,9 +27,9 @@ var (
 			}
 			return `"on read", `
 		},
-		bites: func(l Line, replica bool) bool { return replica && !l.Fault.OnRead },
+		bites: func(d *drawer, l Line) bool { return d.hasReplica(l.Fault.Targets) && !l.Fault.OnRead },
 	})
-	shortWriteKind = brokenDiskOf(kind{ability: world.CanShortWrite, bites: func(_ Line, replica bool) bool { return replica }})
+	shortWriteKind = brokenDiskOf(kind{ability: world.CanShortWrite, bites: hitsReplica})
 	failSyncKind   = brokenDiskOf(kind{ability: world.CanFailSync})
 )
 

@@ -25,6 +25,6 @@ func (d *drawer) comeback(t time.Duration) time.Duration {
 	if !slices.Contains(d.kinds, world.CanElect) {
 		return over
 	}
-	back := over + d.span(restart, 2*rejoin)
-	return d.add(back, Fault{Kind: world.CanElect, Partition: p, Targets: []Target{b}}, rejoin)
+	back := over + d.span(d.restart(), 2*d.rejoin())
+	return d.add(back, Fault{Kind: world.CanElect, Partition: p, Targets: []Target{b}}, d.rejoin())
 }

@@ -29,8 +29,8 @@ var electKind = kind{
 		return f
 	},
 	opener: electFollower,
-	weight: 2, // it takes nothing away, and lasts no time
-	bites: func(l Line, _ bool) bool {
+	weight: 2.5, // it takes nothing away, and lasts no time
+	bites: func(_ *drawer, l Line) bool {
 		return l.Fault.Targets[0].Role == Follower && l.Fault.Targets[0].Partition == l.Fault.Partition
 	},
 }

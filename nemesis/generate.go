@@ -19,6 +19,8 @@ type Space struct {
 	MinISR     int
 	Recreated  string        // the topic that may be deleted and created again; "" is none
 	Duration   time.Duration // of the load; every fault is undone before its end
+	Session    time.Duration // broker.session.timeout.ms; 0 is sessionUsual
+	Lag        time.Duration // replica.lag.time.max.ms; 0 is lagUsual
 	Tour       bool          // begin with a leader cut off, one killed and one powered off, well apart, and wait for no events
 }
 
@@ -26,16 +28,17 @@ type Space struct {
 const (
 	warmMax     = 3 * time.Second  // nothing happens at first, at most so long
 	tailMax     = 10 * time.Second // nothing happens at last, so that the run settles
+	tailPart    = 6                // or for this part of the load, if that is shorter
 	longestMax  = time.Minute      // no fault lasts longer
 	generateMax = 250              // lines of a plan, about
 
-	// telling is the length from which on a fault outlasts the usual broker session (3 s) and replica lag (2 s): the ISR
-	// shrinks, a leader is elected, clients time out.
-	telling = 3500 * time.Millisecond
+	// What a space has where it says nothing.
+	sessionUsual = 3 * time.Second
+	lagUsual     = 2 * time.Second
 )
 
 // Generate draws a plan (swarm: some runs have one kind only, some all; some quiet, some dense). Its lines are in order of time
-// as far as they have one; every fault with a time is undone before the last quarter, or the last 10 s, of the load. The plan is
+// as far as they have one; every fault with a time is undone before the last sixth, or the last 10 s, of the load. The plan is
 // empty if the world can do nothing that such a cluster would notice.
 func Generate(rnd *rand.Rand, s Space) Plan {
 	s.Can = s.useful()
@@ -43,7 +46,6 @@ func Generate(rnd *rand.Rand, s Space) Plan {
 		return Plan{}
 	}
 	d := newDrawer(rnd, s)
-	share := d.log(0.25, 1.5) // of the time that has a fault in it; from 1 on one follows the other
 	t := d.begin
 	if s.Tour {
 		t = d.tour()
@@ -51,14 +53,16 @@ func Generate(rnd *rand.Rand, s Space) Plan {
 	for t < d.end && len(d.lines) < generateMax {
 		before := d.catches
 		over := d.scene(t)
-		if d.catches > before && d.chance(0.4) {
-			over = max(over, d.echo(t, over))
+		for range 2 {
+			if d.catches > before && d.chance(0.4) {
+				over = max(over, d.echo(t, over))
+			}
 		}
-		if d.chance(d.overlap) {
-			over = t + d.upTo(over-t)
+		if d.chance(d.calm) {
+			t = max(over, d.whole) + d.upTo(d.rejoin())
 		}
-		gap := time.Duration(float64(over-t) * max(0, 1-share) / share * d.log(0.25, 2))
-		t = over + max(min(gap, d.longest*2), 100*time.Millisecond, s.Duration/generateMax)
+		gap := time.Duration(float64(over-t) * d.pace * d.log(0.5, 2))
+		t += max(min(gap, d.longest*2), 100*time.Millisecond, s.Duration/generateMax)
 	}
 	if !slices.ContainsFunc(d.lines, d.bites) {
 		d.bite()
@@ -91,9 +95,11 @@ type drawer struct {
 	begin   time.Duration
 	end     time.Duration // of the last fault
 	longest time.Duration
-	overlap float64 // how often a scene begins before the last one is over
-	logical float64 // how often a trigger is an event
-	lonely  bool    // faults come one or two at a time
+	telling time.Duration // from which length on a fault outlasts sessions and lags: the ISR shrinks, a leader is elected, clients time out
+	pace    float64       // the next scene begins when this part of the last one is over; from 1 on one follows the other
+	calm    float64       // how often all is over, and the cluster whole again, before the next scene
+	logical float64       // how often a trigger is an event
+	lonely  bool          // faults come one or two at a time
 	lines   []drawn
 	catches int64         // of them, faults on messages
 	whole   time.Duration // when those that crashed are back in the ISR, about
@@ -109,21 +115,31 @@ type drawn struct {
 func newDrawer(rnd *rand.Rand, s Space) *drawer {
 	d := &drawer{Space: s, rnd: rnd}
 	d.begin = min(warmMax, s.Duration/20)
-	d.end = s.Duration - min(tailMax, s.Duration/4)
+	d.end = s.Duration - min(tailMax, s.Duration/tailPart)
 	window := d.end - d.begin
 	d.longest = max(time.Millisecond, min(longestMax, max(s.Duration/5, min(6*time.Second, window*6/10))))
+	if d.Session <= 0 {
+		d.Session = sessionUsual
+	}
+	if d.Lag <= 0 {
+		d.Lag = lagUsual
+	}
+	d.telling = neat(max(d.Session, d.Lag*3/2) + 300*time.Millisecond) // a lag is looked for at every half of it
 	d.kinds = d.someKinds()
+	if d.chance(0.5) {
+		d.one(loses, func(a world.Ability) bool { return crashes(a) && !loses(a) })
+	}
 	d.parts = s.Partitions
 	if d.chance(0.7) {
 		d.parts = d.parts[rnd.IntN(len(d.parts)):][:1]
 	}
-	if d.chance(0.6) {
-		d.overlap = d.log(0.1, 0.8)
+	d.pace, d.calm = d.log(0.15, 1.5), d.log(0.02, 0.5)
+	if d.chance(0.7) {
+		d.logical = d.log(0.1, 0.7)
 	}
-	if d.chance(0.5) {
-		d.logical = d.log(0.1, 0.5)
+	if d.lonely = d.chance(0.15); d.lonely {
+		d.pace = d.log(1, 8)
 	}
-	d.lonely = d.chance(0.3)
 	return d
 }
 
@@ -131,17 +147,32 @@ func newDrawer(rnd *rand.Rand, s Space) *drawer {
 func (d *drawer) someKinds() []world.Ability {
 	can := d.Can
 	switch x := d.rnd.Float64(); {
-	case x < 0.2:
+	case x < 0.12:
 		return []world.Ability{d.pick(can)}
-	case x < 0.4:
+	case x < 0.3:
 		return can
 	}
 	can = slices.Clone(can)
-	d.rnd.Shuffle(len(can), func(i, j int) { can[i], can[j] = can[j], can[i] })
-	n := min(len(can), 2+d.rnd.IntN(max(1, len(can)-2)))
-	kinds := can[:n]
+	var kinds []world.Ability
+	for range min(len(can), 2+d.rnd.IntN(max(1, len(can)-2))) {
+		k := d.pick(can)
+		kinds = append(kinds, k)
+		can = slices.DeleteFunc(can, func(other world.Ability) bool { return other == k })
+	}
 	slices.Sort(kinds)
 	return kinds
+}
+
+// one leaves the run with one of two groups of kinds that exclude each other within the budget.
+func (d *drawer) one(a, b func(world.Ability) bool) {
+	if !slices.ContainsFunc(d.kinds, a) || !slices.ContainsFunc(d.kinds, b) {
+		return
+	}
+	gone := a
+	if d.chance(0.5) {
+		gone = b
+	}
+	d.kinds = slices.DeleteFunc(slices.Clone(d.kinds), gone)
 }
 
 func (d *drawer) chance(p float64) bool { return d.rnd.Float64() < p }
@@ -212,10 +243,10 @@ func (d *drawer) on(t Trigger, at time.Duration, f Fault, length time.Duration) 
 	at = neat(max(d.roomFor(f.Kind, at), 0))
 	if d.Tour || t.Kind == AtTime {
 		t = Trigger{Kind: AtTime, At: at}
-	} else if d.chance(0.5) {
-		t.Plus = d.span(10*time.Millisecond, 2*time.Second)
+	} else if d.chance(0.8) {
+		t.Plus = d.span(time.Millisecond, 2*time.Second)
 	}
-	length = min(neat(length), d.longest, d.end-at)
+	length = neat(min(length, d.longest, d.end-at))
 	if length <= 0 {
 		return at
 	}
@@ -229,19 +260,24 @@ func (d *drawer) on(t Trigger, at time.Duration, f Fault, length time.Duration) 
 	}
 	over = at + length
 	if crashes(f.Kind) {
-		d.whole = max(d.whole, over+rejoin)
+		d.whole = max(d.whole, over+d.rejoin())
 	}
 	if loses(f.Kind) {
-		d.synced = max(d.synced, over+rejoin)
+		d.synced = max(d.synced, over+d.rejoin())
 	}
 	return over
 }
 
-// roomFor puts a crash off, most of the time, until the budget is likely to allow it: a loss of data and another
+// restart is about how long a broker takes to come back after a fault's end: its old session must end first. After rejoin its replicas
+// are back in the ISR too.
+func (d *drawer) restart() time.Duration { return d.Session }
+func (d *drawer) rejoin() time.Duration  { return d.Session + time.Second }
+
+// roomFor puts a crash off, half of the time, until the budget is likely to allow it: a loss of data and another
 // crash exclude each other until the first one's victims are back in the ISR.
 func (d *drawer) roomFor(kind world.Ability, at time.Duration) time.Duration {
 	switch {
-	case !crashes(kind) || d.chance(0.2):
+	case !crashes(kind) || d.chance(0.5):
 		return at
 	case loses(kind):
 		return max(at, d.whole)
@@ -253,7 +289,7 @@ func (d *drawer) roomFor(kind world.Ability, at time.Duration) time.Duration {
 // bites reports whether a line surely changes a leader, an ISR or an outcome in a healthy cluster.
 func (d *drawer) bites(l drawn) bool {
 	k := kindOf(l.Fault.Kind)
-	return l.Trigger.Kind == AtTime && k.bites != nil && k.bites(l.Line, d.hasReplica(l.Fault.Targets))
+	return l.Trigger.Kind == AtTime && k.bites != nil && k.bites(d, l.Line)
 }
 
 // bite puts a line that surely bites in the place of whatever comes first.
@@ -265,7 +301,7 @@ func (d *drawer) bite() {
 		f = open(p)
 	}
 	d.whole, d.synced = 0, 0 // it comes before all others
-	over := d.add(d.begin, f, d.span(telling, d.longest))
+	over := d.add(d.begin, f, d.span(d.telling, d.longest))
 	opener := d.lines[len(d.lines)-1]
 	d.lines = slices.DeleteFunc(d.lines[:len(d.lines)-1], func(l drawn) bool { return l.at <= over })
 	d.lines = append(d.lines, opener)

@@ -34,13 +34,13 @@ type kind struct {
 
 	// The generator: whether the fault makes sense in a cluster, one around a partition, how long it lasts, one that surely takes
 	// something from the leader, and whether a line surely changes a leader, an ISR or an outcome in a healthy cluster, where
-	// replica says that a replica is among its targets.
+	// drawn for a run.
 	useful func(s Space) bool // nil: always
 	draw   func(d *drawer, p history.Partition) Fault
 	length func(d *drawer) time.Duration   // nil: short enough to pass unnoticed, or long enough to tell
 	steady bool                            // a short one would be none
 	opener func(p history.Partition) Fault // nil: any that draw draws
-	bites  func(l Line, replica bool) bool // nil: never
+	bites  func(d *drawer, l Line) bool    // nil: never
 	weight float64                         // how often it is drawn, against others; 0 is 1
 }
 
@@ -103,6 +103,9 @@ func checkSides(c checker, f Fault) error { return c.sides(f) }
 
 // twoBrokers is what faults on links need.
 func twoBrokers(s Space) bool { return len(s.Brokers) > 1 }
+
+// hitsReplica is what bites of faults that need strike no more than a replica.
+func hitsReplica(d *drawer, l Line) bool { return d.hasReplica(l.Fault.Targets) }
 
 // hasReplica reports whether a replica of some partition is surely among the targets.
 func (d *drawer) hasReplica(ts []Target) bool {

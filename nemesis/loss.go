@@ -29,6 +29,7 @@ const (
 // A loss drops a share of the packets on links between brokers.
 var lossKind = kind{
 	ability: world.CanLoss,
+	weight:  0.5,
 	read:    readLoss,
 	write:   func(f Fault) string { return f.sides() + " at " + decimal(f.Share) },
 	check:   checkSides,
@@ -37,14 +38,14 @@ var lossKind = kind{
 	useful:  twoBrokers,
 	draw:    (*drawer).loss,
 	steady:  true,
-	length:  func(d *drawer) time.Duration { return d.span(min(telling, d.longest), d.longest) },
+	length:  func(d *drawer) time.Duration { return d.span(min(d.telling, d.longest), d.longest) },
 	opener: func(p history.Partition) Fault {
 		f := cutKind.opener(p)
 		f.Kind, f.Share = world.CanLoss, shareHigh
 		return f
 	},
-	bites: func(l Line, replica bool) bool {
-		return replica && l.For >= 2*telling && l.Fault.Shape == Split && l.Fault.Share >= shareTelling
+	bites: func(d *drawer, l Line) bool {
+		return d.hasReplica(l.Fault.Targets) && l.For >= 2*d.telling && l.Fault.Shape == Split && l.Fault.Share >= shareTelling
 	},
 }
 

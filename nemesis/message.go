@@ -34,7 +34,7 @@ func messageKind(a world.Ability) kind {
 		draw:    func(d *drawer, p history.Partition) Fault { return d.messages(a, p) },
 		length:  func(d *drawer) time.Duration { return d.messageLength(a) },
 		opener:  func(p history.Partition) Fault { return noAnswers(a, p) },
-		bites:   func(l Line, _ bool) bool { return unanswers(l) },
+		bites:   (*drawer).unanswers,
 	}
 }
 

@@ -67,13 +67,13 @@ func (d *drawer) messages(a world.Ability, p history.Partition) Fault {
 		}
 	}
 	if a == world.CanLate {
-		f.By = d.span(min(100*time.Millisecond, d.longest), min(lateMax, d.longest))
+		f.By = d.span(min(50*time.Millisecond, d.longest), min(lateMax, d.longest))
 	}
 	return f
 }
 
 // lateMax is the longest by which a generated fault makes a message late.
-const lateMax = 10 * time.Second
+const lateMax = 6 * time.Second
 
 func (d *drawer) route() route {
 	var total float64
@@ -94,7 +94,7 @@ func (d *drawer) messageLength(a world.Ability) time.Duration {
 	if a == world.CanHold {
 		return d.lasting(0.3)
 	}
-	return d.span(min(time.Second, d.longest), d.longest)
+	return d.span(min(time.Second, d.longest), min(3*d.telling, d.longest))
 }
 
 // noAnswers is a fault after which a client that sends to the partition's leader does not know what became of it, or waits.
@@ -114,11 +114,11 @@ func noAnswers(a world.Ability, p history.Partition) Fault {
 }
 
 // unanswers reports whether a line keeps a follower out of the ISR, or a client from its answer.
-func unanswers(l Line) bool {
+func (d *drawer) unanswers(l Line) bool {
 	f := l.Fault
 	switch {
 	case f.Kind == world.CanHold:
-		return f.API == "fetch" && f.Nth == 0 && l.For >= telling && f.Others[0].Role != Clients && f.Targets[0].Role != Clients
+		return f.API == "fetch" && f.Nth == 0 && l.For >= d.telling && f.Others[0].Role != Clients && f.Targets[0].Role != Clients
 	case f.Nth > 1 || l.For < time.Second:
 		return false
 	case f.Responses:
@@ -137,7 +137,7 @@ func (d *drawer) race(t time.Duration) time.Duration {
 	second := d.fault(d.kind(world.CanElect, world.CanKill, world.CanPowerFail, world.CanPartition, world.CanPause, world.CanStop), p)
 	at := t + d.upTo(over-t)
 	if d.chance(0.3) {
-		at = over + d.span(20*time.Millisecond, 3*time.Second)
+		at = over + d.span(5*time.Millisecond, 3*time.Second)
 	}
 	lasts := d.length(second.Kind)
 	if d.catches > 0 && d.chance(0.5) {
@@ -146,9 +146,9 @@ func (d *drawer) race(t time.Duration) time.Duration {
 	return max(over, d.add(at, second, lasts))
 }
 
-// rejoin keeps a follower from its leader until it is out of the ISR, and then a fault meets what leader and controller tell each other of
+// reentry keeps a follower from its leader until it is out of the ISR, and then a fault meets what leader and controller tell each other of
 // the ISR: the follower's return, most of the time.
-func (d *drawer) rejoin(t time.Duration) time.Duration {
+func (d *drawer) reentry(t time.Duration) time.Duration {
 	p := d.part()
 	follower := []Target{{Role: Follower, Partition: p}}
 	first := Fault{Kind: d.kind(world.CanPartition, world.CanPause, world.CanKill, world.CanPowerFail, world.CanStop), Targets: follower}
@@ -158,7 +158,7 @@ func (d *drawer) rejoin(t time.Duration) time.Duration {
 	case !isOutage(first.Kind):
 		first = d.fault(first.Kind, p)
 	}
-	over := d.add(t, first, d.span(min(telling, d.longest), d.longest))
+	over := d.add(t, first, d.span(min(d.telling, d.longest), min(3*d.telling, d.longest)))
 	second := d.messages(d.kind(messageKinds...), p)
 	if !meets(second.Kind) {
 		return over
@@ -168,12 +168,20 @@ func (d *drawer) rejoin(t time.Duration) time.Duration {
 		second.Responses, second.Targets, second.Others = true, second.Others, second.Targets
 	}
 	shrunk := Trigger{Kind: WhenISR, Partition: p, Count: int64(max(1, d.Factor-1))}
-	return max(over, d.on(shrunk, t+min(telling, (over-t)/2), second, d.length(second.Kind)))
+	return max(over, d.on(shrunk, t+min(d.telling, (over-t)/2), second, d.length(second.Kind)))
 }
 
-// echo is any fault that strikes when the last fault on messages has met one.
+// echo is a fault that strikes when the last fault on messages has met one: around the same partition, and most of the time one that keeps
+// replicas apart, or that ends a leadership, while the message is under way or lost.
 func (d *drawer) echo(t, over time.Duration) time.Duration {
-	f := d.fault(d.kind(), d.part())
+	p := d.part()
+	f := d.fault(d.kind(), p)
+	switch x := d.rnd.Float64(); {
+	case x < 0.35:
+		f = d.apart(p)
+	case x < 0.8:
+		f = d.strike(p)
+	}
 	return d.on(Trigger{Kind: AfterCatches, Count: d.catches}, t+d.upTo(over-t), f, d.length(f.Kind))
 }
 

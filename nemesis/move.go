@@ -38,7 +38,7 @@ func (d *drawer) crowd(t time.Duration) time.Duration {
 		away = away[:3] // the budget counts those that were killed
 	}
 	f := d.reassign(p)
-	hold, over := max(d.longest, telling), t
+	hold, over := max(min(3*d.telling, d.longest), d.telling), t
 	for _, one := range f.Targets[min(1, len(f.Targets)-1):] {
 		if gone := d.fault(d.kind(away...), p); one.Role == Number && slices.Contains(away, gone.Kind) {
 			gone.Targets = []Target{one}

@@ -13,18 +13,18 @@ import (
 
 // The kinds that take brokers' processes away.
 var (
-	killKind      = outageOf(kind{ability: world.CanKill, crashes: true})
-	wipeKind      = outageOf(kind{ability: world.CanWipe, crashes: true, loses: true})
-	powerFailKind = outageOf(kind{ability: world.CanPowerFail, crashes: true, loses: true})
+	killKind      = outageOf(kind{ability: world.CanKill, crashes: true, weight: 2})
+	wipeKind      = outageOf(kind{ability: world.CanWipe, crashes: true, loses: true, weight: 0.6})
+	powerFailKind = outageOf(kind{ability: world.CanPowerFail, crashes: true, loses: true, weight: 2})
 	bitFlipKind   = outageOf(kind{ability: world.CanBitFlip, crashes: true, loses: true, weight: rareDisk})
 	stopKind      = outageOf(kind{ability: world.CanStop})
 	powerOffKind  = outageOf(kind{ability: world.CanPowerOff, weight: 2 * rareDisk, draw: (*drawer).powerOff})
 	pauseKind     = outageOf(kind{ability: world.CanPause, bites: longEnough})
-	freezeKind    = outageOf(kind{ability: world.CanFreeze, bites: longEnough})
+	freezeKind    = outageOf(kind{ability: world.CanFreeze, bites: longEnough, weight: 0.6})
 )
 
 // longEnough is when a broker that stands still is missed.
-func longEnough(l Line, replica bool) bool { return replica && l.For >= telling }
+func longEnough(d *drawer, l Line) bool { return hitsReplica(d, l) && l.For >= d.telling }
 
 // isOutage reports whether a kind takes brokers' processes away.
 func isOutage(a world.Ability) bool {
@@ -48,7 +48,7 @@ func outageOf(k kind) kind {
 		k.length = func(d *drawer) time.Duration { return d.lasting(0.5) }
 	}
 	if k.bites == nil {
-		k.bites = func(_ Line, replica bool) bool { return replica }
+		k.bites = hitsReplica
 	}
 	return k
 }

@@ -8,12 +8,6 @@ import (
 	"tidemark/world"
 )
 
-// restart is about how long a broker takes to come back after a fault's end, rejoin until its replicas are back in the ISR too.
-const (
-	restart = 1500 * time.Millisecond
-	rejoin  = 3500 * time.Millisecond
-)
-
 // sketch is one way to put faults together.
 type sketch struct {
 	weight float64         // how often it is drawn, against the others that are possible
@@ -23,17 +17,19 @@ type sketch struct {
 
 // scenes lists all of them.
 var scenes = []sketch{
-	{weight: 40, draw: (*drawer).single},
-	{weight: 38, draw: (*drawer).pair},
-	{weight: 9, draw: (*drawer).squeeze},
+	{weight: 25, draw: (*drawer).single},
+	{weight: 35, draw: (*drawer).pair},
+	{weight: 15, draw: (*drawer).squeeze},
 	{weight: 7, draw: (*drawer).roll},
-	{weight: 6, draw: (*drawer).flap},
-	{weight: 50, draw: (*drawer).burst},
+	{weight: 15, draw: (*drawer).flap},
+	{weight: 40, draw: (*drawer).burst},
+	{weight: 60, draw: (*drawer).moment},
 	{weight: 40, needs: messageKinds, draw: (*drawer).race},
-	{weight: 30, needs: messageKinds, draw: (*drawer).rejoin},
+	{weight: 30, needs: messageKinds, draw: (*drawer).reentry},
 	{weight: 25, needs: []world.Ability{world.CanReassign}, draw: (*drawer).move},
 	{weight: 25, needs: []world.Ability{world.CanRecreate}, draw: (*drawer).again},
-	{weight: 30, needs: comebackKinds, draw: (*drawer).comeback},
+	{weight: 20, needs: membershipKinds, draw: (*drawer).upheaval},
+	{weight: 20, needs: comebackKinds, draw: (*drawer).comeback},
 }
 
 func (s sketch) possible(d *drawer) bool {
@@ -77,13 +73,13 @@ func (d *drawer) pair(t time.Duration) time.Duration {
 	first := d.fault(d.kind(world.CanPartition, world.CanLoss, world.CanPause, world.CanKill, world.CanPowerFail, world.CanClock), p)
 	length := d.length(first.Kind)
 	if d.chance(0.7) {
-		length = d.span(telling, d.longest)
+		length = d.span(min(d.telling, d.longest), min(3*d.telling, d.longest))
 	}
 	over := d.add(t, first, length)
 	second := d.fault(d.kind(world.CanKill, world.CanPowerFail, world.CanWipe, world.CanElect, world.CanStop, world.CanPause, world.CanFreeze), p)
 	at := t + d.upTo(over-t)
 	if d.chance(0.5) {
-		at = over + d.span(20*time.Millisecond, 3*time.Second)
+		at = over + d.span(5*time.Millisecond, 3*time.Second)
 	}
 	if d.chance(d.logical) {
 		return max(over, d.on(d.event(at, p), at, second, d.length(second.Kind)))
@@ -95,7 +91,7 @@ func (d *drawer) pair(t time.Duration) time.Duration {
 // strikes when the leader is all that is left of it.
 func (d *drawer) squeeze(t time.Duration) time.Duration {
 	p := d.part()
-	hold := max(d.longest, telling)
+	hold := max(min(4*d.telling, d.longest), d.telling)
 	over := t
 	at := t
 	strike := d.fault(d.kind(world.CanKill, world.CanPowerFail, world.CanWipe), p)
@@ -103,13 +99,19 @@ func (d *drawer) squeeze(t time.Duration) time.Duration {
 	if loses(strike.Kind) {
 		away = away[:3] // the budget counts those that were killed
 	}
-	for range min(d.Factor-1, 4) {
+	n := min(d.Factor-1, 4)
+	if slices.Contains(d.kinds, world.CanPartition) && d.chance(0.6) { // or all at once
+		n = 0
+		f := Fault{Kind: world.CanPartition, Targets: []Target{{Role: Leader, Partition: p}}, Others: []Target{{Role: Rest}}, Port: world.BrokerPort}
+		over, at = d.add(t, f, hold), t+d.telling
+	}
+	for range n {
 		f := Fault{Kind: d.kind(away...), Targets: []Target{{Role: Follower, Partition: p}}}
 		if !slices.Contains(away, f.Kind) {
 			f = d.fault(f.Kind, p)
 		}
 		over = max(over, d.add(at, f, hold-(at-t)))
-		at += min(d.span(telling, telling+time.Second), hold/2)
+		at += min(d.span(d.telling, d.telling+time.Second), hold/2)
 	}
 	alone := Trigger{Kind: WhenISR, Partition: p, Count: 1}
 	if d.chance(0.5) {
@@ -144,7 +146,7 @@ func (d *drawer) flap(t time.Duration) time.Duration {
 	}
 	length, gap := d.span(50*time.Millisecond, time.Second), d.span(50*time.Millisecond, time.Second)
 	if crashes(f.Kind) || f.Kind == world.CanStop {
-		gap += restart
+		gap += d.restart()
 	}
 	for range 3 + d.rnd.IntN(5) {
 		t = d.add(t, f, length) + gap
@@ -157,7 +159,7 @@ func (d *drawer) burst(t time.Duration) time.Duration {
 	if d.lonely {
 		return d.single(t)
 	}
-	p, within := d.part(), d.span(time.Second, 8*time.Second)
+	p, within := d.part(), d.span(500*time.Millisecond, 6*time.Second)
 	over := t
 	for range 3 + d.rnd.IntN(4) {
 		f := d.fault(d.kind(), p)
@@ -185,27 +187,75 @@ func (d *drawer) length(kind world.Ability) time.Duration {
 // lasting draws a length: with a chance short enough to pass unnoticed, else long enough to tell.
 func (d *drawer) lasting(short float64) time.Duration {
 	if d.chance(short) {
-		return d.span(min(100*time.Millisecond, d.longest), min(1500*time.Millisecond, d.longest))
+		return d.span(min(50*time.Millisecond, d.longest), min(d.telling, d.longest))
 	}
-	return d.span(min(telling, d.longest), d.longest)
+	return d.span(min(d.telling, d.longest), min(3*d.telling, d.longest))
 }
 
 // event draws a trigger that is not a time, for about the time t.
 func (d *drawer) event(t time.Duration, p history.Partition) Trigger {
 	switch x := d.rnd.Float64(); {
-	case x < 0.3:
+	case x < 0.15:
 		return Trigger{Kind: AfterAcks, Partition: p, Count: max(1, int64(d.log(1, max(2, 10*t.Seconds()))))}
-	case x < 0.5:
-		return Trigger{Kind: WhenISR, Partition: p, Count: int64(max(1, d.Factor-1))}
-	case x < 0.7:
-		return Trigger{Kind: AfterElections, Partition: p, Count: d.soon()}
-	case x < 0.8:
-		return Trigger{Kind: AfterShrinks, Partition: p, Count: d.soon()}
-	case x < 0.9:
-		return Trigger{Kind: AfterExpands, Partition: p, Count: d.soon()}
-	default:
+	case x < 0.2:
 		return Trigger{Kind: WhenLeader, Partition: p, Broker: history.NoBroker}
+	default:
+		return d.step(p)
 	}
+}
+
+// step draws a trigger that is a step of the protocol's: an election, or an ISR that shrinks or grows.
+func (d *drawer) step(p history.Partition) Trigger {
+	switch x := d.rnd.Float64(); {
+	case x < 0.2:
+		return Trigger{Kind: WhenISR, Partition: p, Count: 1 + int64(d.rnd.IntN(max(1, d.Factor-1)))}
+	case x < 0.5:
+		return Trigger{Kind: AfterElections, Partition: p, Count: d.soon()}
+	case x < 0.65:
+		return Trigger{Kind: AfterShrinks, Partition: p, Count: d.soon()}
+	default:
+		return Trigger{Kind: AfterExpands, Partition: p, Count: d.soon()}
+	}
+}
+
+// moment is what strikes right after a step of the protocol's, when what was decided on old knowledge is not yet put right: one fault, or one
+// that keeps replicas apart and another one, each so long after the step as it is drawn.
+func (d *drawer) moment(t time.Duration) time.Duration {
+	p := d.part()
+	when := d.step(p)
+	over := t
+	if d.chance(0.6) {
+		first := d.apart(p)
+		over = max(over, d.on(when, t, first, d.length(first.Kind)))
+	}
+	second := d.strike(p)
+	return max(over, d.on(when, t, second, d.length(second.Kind)))
+}
+
+// apart draws a fault that keeps replicas apart: often the leader and one follower, which goes on with everybody else.
+func (d *drawer) apart(p history.Partition) Fault {
+	f := d.fault(d.kind(world.CanPartition, world.CanHold, world.CanLate, world.CanPause, world.CanFreeze), p)
+	switch {
+	case f.Kind == world.CanPartition && d.chance(0.5):
+		f = Fault{Kind: world.CanPartition, Targets: []Target{{Role: Leader, Partition: p}}, Others: []Target{{Role: Follower, Partition: p}}, Port: world.BrokerPort}
+	case len(f.Targets) == 1 && isOutage(f.Kind) && d.chance(0.5):
+		f.Targets[0] = Target{Role: Follower, Partition: p}
+	}
+	return f
+}
+
+// strike draws a fault that ends a leadership, most of the time.
+func (d *drawer) strike(p history.Partition) Fault {
+	f := d.fault(d.kind(world.CanKill, world.CanPowerFail, world.CanElect, world.CanStop, world.CanPause, world.CanWipe), p)
+	if len(f.Targets) == 1 && isOutage(f.Kind) {
+		switch x := d.rnd.Float64(); {
+		case x < 0.5:
+			f.Targets[0] = Target{Role: Leader, Partition: p}
+		case x < 0.65:
+			f.Targets[0] = Target{Role: OSR, Partition: p}
+		}
+	}
+	return f
 }
 
 // soon is about how many elections or ISR changes the faults drawn so far bring about: few at first, more later.
