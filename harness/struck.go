@@ -16,11 +16,11 @@ func leadership(h *history.History) string {
 		switch before, after := StruckLeader(h, kind); {
 		case before == history.NoBroker:
 		case after == before:
-			fmt.Fprintf(&out, "  %s of a leader: broker %d led before and after it\n", kind, before)
+			fmt.Fprintf(&out, "  %s of a leader: broker %d led when it struck, and when it was undone\n", kind, before)
 		case after == history.NoBroker:
-			fmt.Fprintf(&out, "  %s of a leader: broker %d led before it, nobody when it was over\n", kind, before)
+			fmt.Fprintf(&out, "  %s of a leader: broker %d led when it struck, nobody when it was undone\n", kind, before)
 		default:
-			fmt.Fprintf(&out, "  %s of a leader: broker %d led before it, broker %d when it was over\n", kind, before, after)
+			fmt.Fprintf(&out, "  %s of a leader: broker %d led when it struck, broker %d when it was undone\n", kind, before, after)
 		}
 	}
 	return out.String()

@@ -3,7 +3,6 @@ package harness
 import (
 	"fmt"
 	"strings"
-	"time"
 	"unicode"
 
 	"tidemark/broker/bug"
@@ -77,39 +76,12 @@ func Account(res *Result) string {
 	if res.History == nil {
 		return out
 	}
-	for _, m := range res.History.Marks {
-		if m.Name == "load" {
-			out += fmt.Sprintf("  the load began at %.3fs: the plan's times count from then, times in trace and report from the start of the run\n", m.Time.Seconds())
-			break
-		}
+	load, begun := loadBegan(res.History)
+	if begun {
+		out += fmt.Sprintf("  the load began at %.3fs: the plan's times count from then, times in trace and report from the start of the run\n", load.Seconds())
 	}
 	if res.Run.Plan == "" {
 		return out + "  no faults: a baseline\n"
 	}
-	return out + leadership(res.History) + idle(res.History.Faults)
-}
-
-// idleMax bounds the faults that idle tells of.
-const idleMax = 5
-
-// idle tells of the faults that did not come about, a line each, and why.
-func idle(faults []history.FaultEvent) string {
-	var out strings.Builder
-	told, budget := 0, false
-	for _, e := range faults {
-		if e.Phase != history.FaultRefused && e.Phase != history.FaultFailed {
-			continue
-		}
-		budget = budget || strings.Contains(e.Detail, "outside the fault budget")
-		if told++; told <= idleMax {
-			fmt.Fprintf(&out, "  %s at %v: %s\n    %s\n", e.Phase, e.Time.Round(time.Millisecond), e.Line, e.Detail)
-		}
-	}
-	if told > idleMax {
-		fmt.Fprintf(&out, "  and %d more faults refused or failed (report.html tells of each)\n", told-idleMax)
-	}
-	if budget {
-		out.WriteString("  --beyond-budget lets faults go beyond the budget; the contract then promises less (tidemark help plan)\n")
-	}
-	return out.String()
+	return out + leadership(res.History) + idle(res.History.Faults, load)
 }
