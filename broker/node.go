@@ -81,6 +81,7 @@ func Open(cfg config.Config, fs disk.FS, now time.Duration, rnd *rand.Rand) (*No
 			return nil, fmt.Errorf("replicas of broker %d: %w", cfg.NodeID, err)
 		}
 		n.life = newLifecycle(cfg, n.replicas.CleanShutdownEpoch(), now, rnd)
+		n.replicas.SetIncarnation(n.life.incarnation)
 	}
 	n.pump(now)
 	return n, nil
@@ -247,6 +248,14 @@ func (n *Node) EachReplica(fn func(*replica.Partition)) {
 	if n.replicas != nil {
 		n.replicas.EachReplica(fn)
 	}
+}
+
+// FetchSessions is how many fetch sessions its replicas keep, and how many partitions they remember.
+func (n *Node) FetchSessions() (sessions, partitions int) {
+	if n.replicas == nil {
+		return 0, 0
+	}
+	return n.replicas.FetchSessions()
 }
 
 // DueHW is the high watermark that one of its replicas should have by what this node knew at its last input.

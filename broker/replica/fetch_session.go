@@ -246,8 +246,8 @@ func (m *Manager) conclude(op *fetchOp, resp *kmsg.FetchResponse) *kmsg.FetchRes
 	case s != nil:
 		s.answered(op)
 		resp.SessionID = s.id
-	case op.opens && m.serving: // before that, the ids of sessions would be those of an earlier incarnation: see newID
-		resp.SessionID = m.sessions.open(op, m.now, m.brokerEpoch)
+	case op.opens:
+		resp.SessionID = m.sessions.open(op, m.now)
 	}
 	return resp
 }

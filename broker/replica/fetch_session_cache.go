@@ -2,6 +2,7 @@ package replica
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 	"time"
 
@@ -21,7 +22,13 @@ type fetchSessionCache struct {
 	most     int             // partitions that all of them may remember
 	sessions []*fetchSession // by id, ascending
 	cached   int             // partitions of all of them
-	made     uint64          // how many there have been
+	seed     uint64          // of the ids
+}
+
+// FetchSessions is how many fetch sessions this broker keeps as a leader, and how many partitions they remember (Kafka's metrics
+// NumIncrementalFetchSessions and NumIncrementalFetchPartitionsCached).
+func (m *Manager) FetchSessions() (sessions, partitions int) {
+	return len(m.sessions.sessions), m.sessions.cached
 }
 
 func (c *fetchSessionCache) search(id int32) (int, bool) {
@@ -45,7 +52,7 @@ func (c *fetchSessionCache) close(id int32) {
 }
 
 // open makes a session from a full fetch that was answered, and returns its id: noSession if there is no room and nothing that may be evicted.
-func (c *fetchSessionCache) open(op *fetchOp, now time.Duration, incarnation kafka.BrokerEpoch) int32 {
+func (c *fetchSessionCache) open(op *fetchOp, now time.Duration) int32 {
 	if len(op.targets) == 0 || c.cached+len(op.targets) > c.most {
 		return noSession
 	}
@@ -53,7 +60,7 @@ func (c *fetchSessionCache) open(op *fetchOp, now time.Duration, incarnation kaf
 		return noSession
 	}
 	s := newSession(op)
-	s.id, s.created = c.newID(incarnation), now
+	s.id, s.created = c.newID(), now
 	i, _ := c.search(s.id)
 	c.sessions = slices.Insert(c.sessions, i, s)
 	c.touch(s, now)
@@ -105,12 +112,15 @@ func worth(privileged bool, size int, otherPrivileged bool, otherSize int) int {
 	return cmp.Compare(size, otherSize)
 }
 
+// SetIncarnation hands in the random id of this incarnation of the broker, from which it makes the ids of its fetch sessions.
+func (m *Manager) SetIncarnation(id [16]byte) { m.sessions.seed = binary.BigEndian.Uint64(id[:]) }
+
 // newID makes the id of a session. It must not be one that an earlier incarnation of the broker gave out, whose clients would take this session
-// for theirs: Kafka draws it at random, here the broker epoch is spread over all ids (the finalizer of SplitMix64).
-func (c *fetchSessionCache) newID(incarnation kafka.BrokerEpoch) int32 {
+// for theirs: Kafka draws it at random, here it is drawn from a stream that the incarnation's id begins (SplitMix64).
+func (c *fetchSessionCache) newID() int32 {
 	for {
-		c.made++
-		x := uint64(incarnation)<<32 + c.made
+		c.seed += 0x9e3779b97f4a7c15
+		x := c.seed
 		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 		x = (x ^ x>>27) * 0x94d049bb133111eb
 		id := int32((x ^ x>>31) & (1<<31 - 1))

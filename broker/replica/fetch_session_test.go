@@ -226,7 +226,7 @@ func TestWhoGetsASession(t *testing.T) {
 		for i := range op.targets {
 			op.targets[i].index = int32(i)
 		}
-		return s.m().sessions.open(op, s.now, 1)
+		return s.m().sessions.open(op, s.now)
 	}
 	if id := s.open(9); id != noSession {
 		t.Errorf("a large newcomer got session %d while the others are new, expected none", id)

@@ -111,6 +111,7 @@ func (s *Server) look() *debug.State {
 		Controller: int32(controller), IsController: n.IsActiveController(), Term: term, MetadataIndex: img.Index, NextStep: s.steps.count(),
 		Replicas: []debug.Replica{}, Brokers: []debug.Broker{}, Partitions: []debug.Registration{},
 	}
+	state.Sessions.Sessions, state.Sessions.Partitions = n.FetchSessions()
 	n.EachReplica(func(p *replica.Partition) { state.Replicas = append(state.Replicas, s.lookAt(p)) })
 	for _, id := range img.BrokerIDs() {
 		b := img.Brokers[id]

@@ -49,6 +49,8 @@ func (s *Server) writeMetrics(w io.Writer, state *debug.State) error {
 		{"replicas", "gauge", "Replicas on this broker.", int64(len(state.Replicas))},
 		{"replicas_leading", "gauge", "Replicas that lead.", int64(leads)},
 		{"replica_uncommitted_records", "gauge", "Records above the high watermark, over all replicas.", behind},
+		{"fetch_sessions", "gauge", "Fetch sessions of followers and consumers (KIP-227).", int64(state.Sessions.Sessions)},
+		{"fetch_session_partitions", "gauge", "Partitions that fetch sessions remember.", int64(state.Sessions.Partitions)},
 		{"controller_id", "gauge", "The active controller as this broker knows it, -1 if none.", int64(state.Controller)},
 		{"controller_term", "gauge", "Term of the controller quorum.", state.Term},
 		{"metadata_index", "gauge", "Index of the last metadata entry applied.", state.MetadataIndex},

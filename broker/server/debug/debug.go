@@ -20,9 +20,16 @@ type State struct {
 	Term          int64          `json:"controller_term"` // of the controller quorum
 	MetadataIndex int64          `json:"metadata_index"`  // of the last metadata entry applied
 	NextStep      int64          `json:"next_step"`       // the sequence number of the next protocol step to come
+	Sessions      FetchSessions  `json:"fetch_sessions"`  // that it keeps as a leader
 	Replicas      []Replica      `json:"replicas"`        // by topic and partition
 	Brokers       []Broker       `json:"brokers"`         // registered, by id
 	Partitions    []Registration `json:"partitions"`      // committed, by topic and partition
+}
+
+// FetchSessions counts the fetch sessions (KIP-227) of followers and consumers.
+type FetchSessions struct {
+	Sessions   int `json:"sessions"`
+	Partitions int `json:"partitions"` // that they remember
 }
 
 // The roles of a replica.
