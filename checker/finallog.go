@@ -17,6 +17,7 @@ type slot struct {
 	value  string
 	send   nth   // its send, -1 if nobody sent it to this partition
 	told   bool  // an anomaly at this offset was found already
+	given  bool  // a consumer was given it before the final reads
 	seen   int64 // index of the first answer that showed it to a consumer
 }
 

@@ -50,7 +50,6 @@ type partCheck struct {
 	loose     []sighting // observations at offsets that the final log says nothing about
 	below     []sighting // and at offsets from which records were removed
 	undecided int64
-	answers   map[int32][]int32 // polls by process, once somebody asks
 }
 
 // anomaly is one thing that is wrong, before what it implies is folded under it.

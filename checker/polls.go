@@ -53,6 +53,7 @@ func (c *partCheck) checkPolls() {
 			}
 		}
 	}
+	positions.finish()
 	watermarks.finish()
 	c.anomalies = slices.Concat(c.anomalies, positions.anomalies, watermarks.anomalies)
 }
@@ -93,6 +94,7 @@ func (c *partCheck) checkPoll(at int32, op *history.Op) {
 			i++
 			if s.value == rec.Value {
 				s.seen = min(s.seen, op.ReturnIndex)
+				s.given = s.given || !op.Final
 				continue
 			}
 		}

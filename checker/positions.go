@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"tidemark/history"
@@ -8,14 +10,37 @@ import (
 
 // reading is where a consumer reads on in a partition.
 type reading struct {
-	next  history.Offset
-	start history.Offset // the highest log start that it was told
+	next  history.Offset // where its last answer ended, or where it moved itself since
+	from  history.Offset // where its last answer ended
 	moved bool           // it moved itself since its last answer: a seek
+	start history.Offset // the highest log start that it was told
+
+	got    []span   // what its answers went through
+	passed []passed // what it was moved past
 }
 
-// positions follows every consumer from answer to answer: it must go on where its last answer ended, unless it moved itself. One that goes on
-// beyond, over records of the log, skips them; if it was moved (told that its position is out of range, say) and no answer of its own ever
-// holds them, others saw what it never did.
+// passed is a stretch that a consumer was moved past, and the poll after it.
+type passed struct {
+	span
+	ended history.Offset // where its last answer before ended
+	op    int32
+}
+
+// went takes in that an answer went through a stretch.
+func (r *reading) went(from, to history.Offset) {
+	if from >= to {
+		return
+	}
+	if n := len(r.got); n > 0 && r.got[n-1].from <= from && from <= r.got[n-1].to {
+		r.got[n-1].to = max(r.got[n-1].to, to)
+		return
+	}
+	r.got = append(r.got, span{from, to})
+}
+
+// positions follows every consumer from answer to answer: it must go on where its last answer ended, or where it moved itself since. One that
+// goes on beyond, over records of the log, skips them; of those that it moved itself past (it was told that its position is out of range, say) it
+// never saw what no answer of its own ever holds, and that is an anomaly if other consumers were given it.
 //
 // A history of Jepsen's does not tell where a poll began, so there is nothing to follow in one.
 type positions struct {
@@ -35,55 +60,100 @@ func (f *positions) follow(i int32, op *history.Op, end history.Offset) {
 		return
 	}
 	for len(f.seeks) > 0 && f.seeks[0] < i {
-		if r := f.consumers[f.c.h.Ops[f.seeks[0]].Process]; r != nil {
-			r.moved = true
-		}
+		f.seek(&f.c.h.Ops[f.seeks[0]])
 		f.seeks = f.seeks[1:]
 	}
 	r := f.consumers[op.Process]
 	if r == nil {
-		r = &reading{next: op.Position}
+		r = &reading{next: op.Position, from: op.Position}
 		f.consumers[op.Process] = r
 	}
 	r.start = max(r.start, f.c.mayBegin(op.LogStart))
+	if over := (span{max(r.from, r.start), r.next}); r.moved && over.from < over.to {
+		r.passed = append(r.passed, passed{over, r.from, i})
+	}
+	back := len(op.Records) > 0 && op.Position < r.next && op.Records[0].Offset < r.next
 	switch {
-	case op.Position < r.next && !r.moved && len(op.Records) > 0 && op.Records[0].Offset < r.next:
+	case back:
 		rec := &op.Records[0]
 		f.anomalies = append(f.anomalies, anomaly{class: NonmonotonicPoll, part: f.c.part, offset: rec.Offset, value: rec.Value, send: f.c.sender(rec.Value), op: i,
-			detail: "its last answer ended at offset " + itoa(int64(r.next))})
+			detail: r.began()})
 	case op.Position > r.next:
-		f.passedOver(i, op, r)
+		f.skipped(i, op, r)
 	}
-	r.next, r.moved = end, false
+	r.went(max(op.Position, 0), end)
+	if !back {
+		end = max(end, r.next) // an answer without records leaves a consumer where it was
+	}
+	r.next, r.from, r.moved = end, end, false
 }
 
-// passedOver tells of the first record that a consumer was taken past, if there is any.
-func (f *positions) passedOver(i int32, op *history.Op, r *reading) {
+// seek takes in that a consumer moved itself.
+func (f *positions) seek(op *history.Op) {
+	r := f.consumers[op.Process]
+	if r == nil {
+		r = &reading{from: op.Position}
+		f.consumers[op.Process] = r
+	}
+	r.next, r.moved = op.Position, true
+}
+
+// began says where a consumer had to go on.
+func (r *reading) began() string {
+	if r.moved {
+		return "it had moved to offset " + itoa(int64(r.next))
+	}
+	return "its last answer ended at offset " + itoa(int64(r.next))
+}
+
+// skipped tells of the first record that a consumer was taken past without having moved itself, if there is any.
+func (f *positions) skipped(i int32, op *history.Op, r *reading) {
 	at := f.c.log.search(max(r.next, r.start))
 	if at == len(f.c.log.slots) || f.c.log.slots[at].offset >= op.Position {
 		return
 	}
 	s := &f.c.log.slots[at]
-	a := anomaly{class: PollSkip, part: f.c.part, offset: s.offset, value: s.value, send: f.c.position(s.send), op: i,
-		detail: "its last answer ended at offset " + itoa(int64(r.next)) + " and this one was asked from offset " + itoa(int64(op.Position))}
-	if r.moved {
-		if f.c.gotBy(op.Process, s) {
-			return
-		}
-		a.class = SeenBySome
-	}
-	f.anomalies = append(f.anomalies, a)
+	f.anomalies = append(f.anomalies, anomaly{class: PollSkip, part: f.c.part, offset: s.offset, value: s.value, send: f.c.position(s.send), op: i,
+		detail: r.began() + " and this one was asked from offset " + itoa(int64(op.Position))})
 }
 
-// gotBy reports whether an answer of a consumer holds a record.
-func (c *partCheck) gotBy(process int32, s *slot) bool {
-	if c.answers == nil {
-		c.answers = map[int32][]int32{}
-		for _, i := range c.polls {
-			c.answers[c.h.Ops[i].Process] = append(c.answers[c.h.Ops[i].Process], i)
+// finish tells, of each stretch that a consumer was moved past, the first record that others were given and it never was.
+func (f *positions) finish() {
+	for _, process := range slices.Sorted(maps.Keys(f.consumers)) {
+		r := f.consumers[process]
+		if len(r.passed) == 0 {
+			continue
+		}
+		unseen := f.unseen(r)
+		for _, p := range r.passed {
+			n, _ := slices.BinarySearchFunc(unseen, p.from, func(s *slot, o history.Offset) int { return cmp.Compare(s.offset, o) })
+			if n == len(unseen) || unseen[n].offset >= p.to {
+				continue
+			}
+			s := unseen[n]
+			f.anomalies = append(f.anomalies, anomaly{class: SeenBySome, part: f.c.part, offset: s.offset, value: s.value, send: f.c.position(s.send), op: p.op,
+				detail: "its last answer ended at offset " + itoa(int64(p.ended)) + " and this one was asked from offset " + itoa(int64(f.c.h.Ops[p.op].Position))})
 		}
 	}
-	return slices.ContainsFunc(c.answers[process], func(i int32) bool {
-		return slices.Contains(c.h.Ops[i].Records, history.Record{Offset: s.offset, Value: s.value})
-	})
+}
+
+// unseen lists the records in reach of what a consumer was moved past that some consumer was given and it was not, in order.
+func (f *positions) unseen(r *reading) []*slot {
+	from, to := r.passed[0].from, r.passed[0].to
+	for _, p := range r.passed {
+		from, to = min(from, p.from), max(to, p.to)
+	}
+	got := mergeSpans(r.got)
+	var out []*slot
+	slots := f.c.log.slots
+	for i := f.c.log.search(from); i < len(slots) && slots[i].offset < to; i++ {
+		s := &slots[i]
+		for len(got) > 0 && got[0].to <= s.offset {
+			got = got[1:]
+		}
+		if s.given && (len(got) == 0 || s.offset < got[0].from) {
+			out = append(out, s)
+		}
+	}
+	return out
 }
