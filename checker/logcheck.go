@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 
 	"tidemark/history"
@@ -40,6 +41,8 @@ type partCheck struct {
 	// retention may remove them.
 	deletes   []int32
 	removable history.Offset
+	asked     []asking
+	early     *history.Op // the first answer that told a log start that nobody had asked for by then
 	dumps     []*history.Dump
 	log       finalLog
 	sends     *valueIndex
@@ -50,6 +53,7 @@ type partCheck struct {
 	loose     []sighting // observations at offsets that the final log says nothing about
 	below     []sighting // and at offsets from which records were removed
 	undecided int64
+	copies    map[nth]*copies // by the send that a value is known by, once somebody asks
 }
 
 // anomaly is one thing that is wrong, before what it implies is folded under it.
@@ -126,11 +130,13 @@ func (c *partCheck) check() {
 	c.askTrims()
 	c.readFinal()
 	c.readDumps()
+	c.readRemoved()
 	c.resolveSlots()
 	c.checkAcks()
 	c.decideByDumps()
 	c.checkPolls()
 	c.checkRemoved()
+	c.checkEarly()
 	c.checkOrder()
 	c.checkStale()
 	c.checkLoose()
@@ -306,8 +312,17 @@ func (c *partCheck) checkAcks() {
 		}
 		first := c.sends.first(i)
 		_, again := c.sends.again[first]
-		if f := c.found[first]; f > 0 {
-			if s := &l.slots[f-1]; w.offset >= 0 && s.offset != w.offset && !again && !(c.trimmed(w.offset) && c.mayRepeat(&c.h.Ops[w.op])) {
+		var s *slot
+		if f := c.found[first]; f > 0 && again {
+			s = c.copyOf(w, first)
+		} else if f > 0 {
+			s = &l.slots[f-1]
+		}
+		if s != nil {
+			if c.trimmed(s.offset) {
+				c.note(anomaly{class: Trimmed, part: c.part, offset: s.offset, value: w.value, send: w.op, op: -1})
+			}
+			if w.offset >= 0 && s.offset != w.offset && !(c.trimmed(w.offset) && c.mayRepeat(&c.h.Ops[w.op])) {
 				if here := l.at(w.offset); here == nil || here.value != w.value {
 					s.told = true
 					c.report(anomaly{class: AckOffsetMismatch, part: c.part, offset: w.offset, value: w.value, send: w.op, op: -1, once: !c.mayRepeat(&c.h.Ops[w.op]),
@@ -321,18 +336,18 @@ func (c *partCheck) checkAcks() {
 			continue
 		}
 		here := l.at(w.offset)
-		whole := w.offset < 0 && (l.whole() || c.removable == 0 && l.wholeFrom(l.begins))
+		whole := w.offset < 0 && (l.whole() || l.wholeFrom(l.begins) && l.knownBelow(min(l.begins, c.removable)))
 		if here != nil || w.returnIndex < l.read && (whole || w.offset >= 0 && (l.covers(w.offset) || c.vanished(w.offset))) {
 			a := anomaly{class: LostWrite, part: c.part, offset: w.offset, value: w.value, send: w.op, op: -1, other: valueOf(here)}
 			if a.below = w.offset >= 0 && c.vanished(w.offset); a.below {
 				a.detail = c.overTrimmed()
 			}
 			c.report(a)
-			c.found[i] = lost
+			c.found[i] = cmp.Or(max(c.found[i], 0), lost)
 			continue
 		}
 		c.undecided++
-		c.found[i] = undecided
+		c.found[i] = cmp.Or(max(c.found[i], 0), undecided)
 		if w.offset >= 0 {
 			c.loose = append(c.loose, sighting{offset: w.offset, value: w.value, op: w.op, send: i})
 		}

@@ -45,6 +45,10 @@ func (c *partCheck) checkPolls() {
 			op := &c.h.Ops[a.op]
 			if len(a.records) > 0 {
 				c.checkPoll(a.op, op)
+				c.hearBelow(op)
+			}
+			if op.LogStart > 0 {
+				c.hearStart(op)
 			}
 			positions.follow(a.op, op, a.end)
 			watermarks.hear(a.op, op)
@@ -81,7 +85,7 @@ func (c *partCheck) checkPoll(at int32, op *history.Op) {
 			}
 			i = l.search(rec.Offset)
 		} else if i < len(l.slots) && l.slots[i].offset < rec.Offset {
-			if missed := &l.slots[i]; !skipped && missed.offset >= c.mayBegin(op.LogStart) {
+			if missed := &l.slots[i]; !skipped && missed.offset >= c.mayBegin(op) {
 				skipped = true
 				c.report(anomaly{class: PollSkip, part: c.part, offset: missed.offset, value: missed.value, send: c.position(missed.send), op: at,
 					detail: "the answer went on at offset " + itoa(int64(rec.Offset))})

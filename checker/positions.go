@@ -68,7 +68,7 @@ func (f *positions) follow(i int32, op *history.Op, end history.Offset) {
 		r = &reading{next: op.Position, from: op.Position}
 		f.consumers[op.Process] = r
 	}
-	r.start = max(r.start, f.c.mayBegin(op.LogStart))
+	r.start = max(r.start, f.c.mayBegin(op))
 	if over := (span{max(r.from, r.start), r.next}); r.moved && over.from < over.to {
 		r.passed = append(r.passed, passed{over, r.from, i})
 	}

@@ -73,8 +73,8 @@ func unfinished(run history.Run, h *history.History) string {
 	return ""
 }
 
-// differing compares what the replicas hold after the run had settled, when every one must hold the same: every log as long as the longest, and
-// at each offset the same leader epoch. Values are compared elsewhere. Where another violation was found on the partition, what broke it shows
+// differing compares what the replicas hold after the run had settled, when every one must hold the same: every log as long as the longest, none
+// begun beyond what somebody asked for, and at each offset the same leader epoch. Values are compared elsewhere. Where another violation was found on the partition, what broke it shows
 // here too, and is implied. A log that could not be read is no evidence.
 func (c *logCheck) differing(found []Finding) []Finding {
 	h := c.h
@@ -89,14 +89,15 @@ func (c *logCheck) differing(found []Finding) []Finding {
 			longest[d.Partition] = d
 		}
 	}
-	ends := map[history.Partition]history.Offset{}
+	ends, parts := map[history.Partition]history.Offset{}, map[history.Partition]*partCheck{}
 	for p, d := range longest {
 		ends[p] = dumpEnd(d)
 	}
 	for n, p := range c.parts {
+		name := c.numbers.names[n]
+		parts[name] = p
 		for _, i := range p.finals {
 			if r := h.Ops[i].Records; len(r) > 0 {
-				name := c.numbers.names[n]
 				ends[name] = max(ends[name], r[len(r)-1].Offset+1)
 			}
 		}
@@ -110,6 +111,9 @@ func (c *logCheck) differing(found []Finding) []Finding {
 		if end := dumpEnd(d); end != ends[d.Partition] {
 			offset = end
 			text = fmt.Sprintf("After the run had settled, the log of broker %d ended at %d, where the partition's ends at %d.", d.Broker, end, ends[d.Partition])
+		} else if o, value, dropped := parts[d.Partition].dropped(d); dropped {
+			offset = o
+			text = fmt.Sprintf("After the run had settled, the log of broker %d began at %d: it lacked %s at %d, which nobody had asked to be removed.", d.Broker, d.Start, value, o)
 		} else if l := longest[d.Partition]; l != d {
 			offset, text = otherEpoch(l, d)
 		}

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"math"
 	"time"
 
 	"tidemark/history"
@@ -30,23 +31,51 @@ type reached struct {
 // anyhow, and what kgo gives out may have lain in its buffer.
 func (c *partCheck) checkStale() {
 	bound, slots := c.contract.staleBound(), c.log.slots
+	var earliest []time.Duration
+	told := false
 	for _, r := range c.reached {
-		// Whatever was acknowledged behind a record was sent when that record had been sent already, or the order is wrong, which is told: so
-		// the first record that was sent too late ends the search.
-		for at := c.log.search(r.end); at < len(slots); at++ {
-			s := &slots[at]
-			if s.send < 0 || s.told {
-				continue
-			}
-			w := &c.sent[s.send]
-			if w.invoke+bound >= r.invoke {
-				break
-			}
-			if c.ackedHere(s) && c.h.Ops[w.op].Return+bound < r.invoke {
-				c.note(anomaly{class: StaleRead, part: c.part, offset: s.offset, value: s.value, send: w.op, op: r.op,
-					detail: "it ended at offset " + itoa(int64(r.end)) + " with the high watermark " + itoa(int64(c.h.Ops[r.op].HW))})
-				break
-			}
+		at := c.log.search(r.end)
+		if at == len(slots) || c.sentAfter(&slots[at], r.invoke-bound) {
+			continue
 		}
+		if earliest == nil {
+			earliest = c.earliestAcks()
+		}
+		if earliest[at]+bound >= r.invoke {
+			continue
+		}
+		a := anomaly{class: StaleRead, part: c.part}
+		if !told { // the others are counted
+			told = true
+			for ; !c.placed(&slots[at]) || c.h.Ops[c.sent[slots[at].send].op].Return+bound >= r.invoke; at++ {
+			}
+			s := &slots[at]
+			a.offset, a.value, a.send, a.op = s.offset, s.value, c.sent[s.send].op, r.op
+			a.detail = "it ended at offset " + itoa(int64(r.end)) + " with the high watermark " + itoa(int64(c.h.Ops[r.op].HW))
+		}
+		c.note(a)
 	}
+}
+
+// sentAfter reports whether a record was sent after a moment. Whatever was acknowledged behind it was sent when it had been sent already, or the
+// order is wrong, which is told.
+func (c *partCheck) sentAfter(s *slot, t time.Duration) bool {
+	return s.send >= 0 && !s.told && c.sent[s.send].invoke >= t
+}
+
+// placed reports whether a record's send was acknowledged at its offset, and nothing is wrong with it.
+func (c *partCheck) placed(s *slot) bool { return s.send >= 0 && !s.told && c.ackedHere(s) }
+
+// earliestAcks is, of each record, when the first acknowledgement of it or of one behind it came.
+func (c *partCheck) earliestAcks() []time.Duration {
+	slots := c.log.slots
+	out := make([]time.Duration, len(slots))
+	earliest := time.Duration(math.MaxInt64) - c.contract.staleBound()
+	for i := len(slots) - 1; i >= 0; i-- {
+		if s := &slots[i]; c.placed(s) {
+			earliest = min(earliest, c.h.Ops[c.sent[s.send].op].Return)
+		}
+		out[i] = earliest
+	}
+	return out
 }

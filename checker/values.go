@@ -44,7 +44,7 @@ func (x *valueIndex) slot(value string) (at, tag uint64) {
 // nth is the send that a place holds, -1 if it is free.
 func (x *valueIndex) nth(at uint64) nth { return nth(uint32(x.table[at])) - 1 }
 
-// add enters a send. A value that was failed first and sent again is known by the send that may have worked.
+// add enters a send. A value that was failed first and sent again is known by the send that may have worked; one that failed brings no copy.
 func (x *valueIndex) add(i nth) {
 	at, tag := x.slot(x.sent[i].value)
 	first := x.nth(at)
@@ -52,12 +52,13 @@ func (x *valueIndex) add(i nth) {
 		x.table[at] = tag | uint64(i+1)
 		return
 	}
-	count := x.again[first] + 1
-	if x.sent[first].outcome == history.Fail && x.sent[i].outcome != history.Fail {
-		delete(x.again, first)
-		x.table[at], first = tag|uint64(i+1), i
+	switch {
+	case x.sent[i].outcome == history.Fail:
+	case x.sent[first].outcome == history.Fail:
+		x.table[at] = tag | uint64(i+1)
+	default:
+		x.again[first]++
 	}
-	x.again[first] = count
 }
 
 // find returns the value's send, or -1.

@@ -28,8 +28,9 @@ type ledger struct {
 	polls  []*history.Op // that were answered, final reads too
 	finals []*history.Op
 	dumps  []*history.Dump
-	log    []history.Record // whole
-	start  history.Offset   // below it somebody had records removed: of those nothing is known
+	ops    []*history.Op    // all
+	log    []history.Record // whole, with what is known of the records that were removed
+	start  history.Offset   // below it somebody had records removed
 	found  []Anomaly
 }
 
@@ -62,8 +63,9 @@ func Anomalies(h *history.History) []Anomaly {
 				l.dumps = append(l.dumps, d)
 			}
 		}
-		l.start = trimmedTo(ops)
+		l.ops, l.start = ops, trimmedTo(ops)
 		l.log = l.whole()
+		l.log = append(l.removed(), l.log...)
 		l.ends(lists)
 		l.records()
 		l.acknowledgements()
@@ -112,6 +114,57 @@ func (l *ledger) whole() []history.Record {
 	}
 	slices.SortFunc(out, func(a, b history.Record) int { return int(a.Offset - b.Offset) })
 	return out
+}
+
+// told lists what acknowledgements and answers said of the records that were removed, but for acknowledgements of what the log holds elsewhere.
+func (l *ledger) told() []history.Record {
+	var out []history.Record
+	for _, op := range l.sends {
+		stands := slices.ContainsFunc(l.log, func(r history.Record) bool { return r.Value == op.Value && r.Offset >= l.start })
+		if op.Outcome == history.OK && 0 <= op.Offset && op.Offset < l.start && !stands {
+			out = append(out, history.Record{Offset: op.Offset, Value: op.Value})
+		}
+	}
+	for _, op := range l.polls {
+		for _, r := range op.Records {
+			if r.Offset < l.start {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
+// contradicted reports whether another value was told of a record's offset.
+func (l *ledger) contradicted(r history.Record) bool {
+	return slices.ContainsFunc(l.told(), func(o history.Record) bool { return o.Offset == r.Offset && o.Value != r.Value })
+}
+
+// removed lists the records that were removed of which nobody told otherwise.
+func (l *ledger) removed() []history.Record {
+	var out []history.Record
+	for _, r := range l.told() {
+		if !l.contradicted(r) && !slices.Contains(out, r) {
+			out = append(out, r)
+		}
+	}
+	slices.SortFunc(out, func(a, b history.Record) int { return int(a.Offset - b.Offset) })
+	return out
+}
+
+// room reports whether records were removed of which nothing is known.
+func (l *ledger) room() bool {
+	for o := range l.start {
+		if l.at(o) == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// standing is the log from its start on.
+func (l *ledger) standing() []history.Record {
+	return slices.DeleteFunc(slices.Clone(l.log), func(r history.Record) bool { return r.Offset < l.start })
 }
 
 // at is the value at an offset of the log, "" if there is none.
@@ -213,7 +266,7 @@ func (l *ledger) acknowledgements() {
 			}) {
 				l.tell("lost acknowledged write", op.Offset, op.Value, "")
 			}
-		case !stands && op.Offset < 0 && l.start > 0:
+		case !stands && op.Offset < 0 && l.room():
 		case !stands:
 			l.tell("lost acknowledged write", op.Offset, op.Value, "")
 		case op.Offset >= 0 && l.at(op.Offset) != op.Value:
@@ -258,7 +311,7 @@ func (l *ledger) consumers() {
 	for _, op := range l.polls {
 		expect := op.Position
 		if before := previous(l.polls, op); before != nil {
-			l.skipped(answerEnd(before), op.Position)
+			l.skipped(max(answerEnd(before), begun(l.ops, op)), op.Position)
 			if len(op.Records) > 0 && op.Records[0].Offset < answerEnd(before) {
 				l.tell("consumer goes back", op.Records[0].Offset, op.Records[0].Value, "")
 			}
@@ -267,7 +320,7 @@ func (l *ledger) consumers() {
 			if r.Offset < expect {
 				l.tell("consumer goes back", r.Offset, r.Value, "")
 			} else {
-				l.skipped(expect, r.Offset)
+				l.skipped(max(expect, mayBegin(l.ops, op)), r.Offset)
 			}
 			expect = r.Offset + 1
 		}
@@ -286,8 +339,10 @@ func (l *ledger) skipped(from, to history.Offset) {
 // replicas asks whether all who told the log tell the same. What a final read leaves out it skips; a replica's log that is shorter or longer
 // than the others' holds no other value.
 func (l *ledger) replicas() {
-	for _, r := range contradictions(toldBelow(slices.Concat(l.sends, l.polls), l.start)) {
-		l.tell("two values at one offset", r.Offset, r.Value, "")
+	for _, r := range l.told() {
+		if s := l.sent(r.Value); s != nil && s.Outcome != history.Fail && l.contradicted(r) {
+			l.tell("two values at one offset", r.Offset, r.Value, "")
+		}
 	}
 	for _, op := range l.finals {
 		for _, r := range op.Records {
@@ -301,16 +356,16 @@ func (l *ledger) replicas() {
 		for _, r := range d.Records {
 			held = append(held, history.Record{Offset: r.Offset, Value: r.Value})
 		}
-		l.compare(held, l.log)
-		l.compare(l.log, held)
+		l.compare(held, l.standing(), 0)
+		l.compare(l.standing(), held, d.Start)
 	}
 }
 
-// compare tells the records of one log that another lacks.
-func (l *ledger) compare(one, other []history.Record) {
+// compare tells the records of one log that another lacks, which begins at an offset.
+func (l *ledger) compare(one, other []history.Record, begins history.Offset) {
 	for _, r := range one {
 		switch {
-		case r.Offset >= end(other):
+		case r.Offset >= end(other) || r.Offset < begins:
 			l.tell("replicas differ", r.Offset, r.Value, "")
 		case !slices.Contains(other, r):
 			l.tell("two values at one offset", r.Offset, r.Value, "")

@@ -18,8 +18,7 @@ import (
 // reported as failed; a write took effect at one moment, after it was sent and, if it was acknowledged, before that, where the acknowledgement
 // says; an answer shows what is in the log when it arrives, all of it from the offset asked for to the last record that it holds; a consumer
 // goes on where its last answer ended; the end of the log that ListOffsets tells never lies before one that it told when it was asked; final
-// reads and replicas hold the whole log, but for what somebody asked to be removed, of which nothing is asked but that it was sent, and that an
-// offset had one value.
+// reads and replicas hold the whole log, but for what somebody had asked to be removed from its beginning.
 func Possible(h *history.History) bool {
 	for _, p := range partitions(h) {
 		if !possible(h, p) {
@@ -54,7 +53,7 @@ type play struct {
 	moments []moment
 	ops     []*history.Op // the partition's
 	dumps   []*history.Dump
-	start   history.Offset  // below it records were removed that somebody asked for: of what stood there nothing is known
+	start   history.Offset  // where it begins at the end, as somebody asked for
 	log     []string        // by offset; "" is an offset without a record
 	most    int             // offsets that any log may have
 	failed  map[string]bool // moments with logs that lead nowhere
@@ -88,10 +87,7 @@ func possible(h *history.History, p history.Partition) bool {
 		}
 	}
 	g.start = trimmedTo(g.ops)
-	if len(contradictions(toldBelow(g.ops, g.start))) > 0 {
-		return false
-	}
-	g.log = make([]string, g.start)
+	g.most = max(g.most, int(g.start))
 	slices.SortFunc(g.moments, func(a, b moment) int { return int(a.index - b.index) })
 	return g.from(0)
 }
@@ -142,9 +138,6 @@ func (g *play) happens(m moment) bool {
 	switch op.Kind {
 	case history.Send:
 		at := slices.Index(g.log, op.Value)
-		if at < 0 && op.Offset < g.start {
-			return op.Offset >= 0 || g.start > 0
-		}
 		return at >= 0 && (op.Offset < 0 || int(op.Offset) == at)
 	case history.ListOffsets:
 		return !slices.ContainsFunc(g.ops, func(before *history.Op) bool { return overtakes(before, op) })
@@ -160,31 +153,33 @@ func (g *play) happens(m moment) bool {
 	return true
 }
 
-// shows reports whether the log holds an answer's records, and no others between an offset and the last of them. Of a record that was removed
-// since it must be true that somebody sent it before.
+// shows reports whether the log holds an answer's records, and no others between an offset and the last of them, but for what was removed before
+// the answer came.
 func (g *play) shows(op *history.Op, from history.Offset) bool {
+	begins := mayBegin(g.ops, op)
 	for _, r := range op.Records {
-		if from <= r.Offset && r.Offset < g.start {
-			sent := func(s *history.Op) bool {
-				return s.Kind == history.Send && s.Value == r.Value && s.Outcome != history.Fail && s.InvokeIndex < op.ReturnIndex
-			}
-			if !slices.ContainsFunc(g.ops, sent) {
-				return false
-			}
-			from = r.Offset + 1
-			continue
-		}
 		if r.Offset < from || int(r.Offset) >= len(g.log) || r.Value == "" || g.log[r.Offset] != r.Value {
 			return false
 		}
 		for ; from < r.Offset; from++ {
-			if g.log[from] != "" {
+			if g.log[from] != "" && from >= begins {
 				return false
 			}
 		}
 		from = r.Offset + 1
 	}
 	return true
+}
+
+// mayBegin is the log start that an answer told, but not beyond what a DeleteRecords had asked for by then that was not refused.
+func mayBegin(ops []*history.Op, answer *history.Op) history.Offset {
+	asked := history.Offset(0)
+	for _, op := range ops {
+		if op.Kind == history.DeleteRecords && op.Outcome != history.Fail && op.InvokeIndex < answer.ReturnIndex {
+			asked = max(asked, op.Position)
+		}
+	}
+	return min(asked, answer.LogStart)
 }
 
 // belowTold reports whether an answer carried a high watermark below the end that its leader had told in the same epoch.
@@ -208,40 +203,6 @@ func trimmedTo(ops []*history.Op) history.Offset {
 	return min(asked, begins)
 }
 
-// toldBelow lists what acknowledgements and answers said of the records below an offset, but for what nobody sent or was reported as failed.
-func toldBelow(ops []*history.Op, start history.Offset) []history.Record {
-	var out []history.Record
-	add := func(r history.Record) {
-		sent := func(s *history.Op) bool { return s.Kind == history.Send && s.Value == r.Value && s.Outcome != history.Fail }
-		if 0 <= r.Offset && r.Offset < start && slices.ContainsFunc(ops, sent) {
-			out = append(out, r)
-		}
-	}
-	for _, op := range ops {
-		switch {
-		case op.Outcome != history.OK:
-		case op.Kind == history.Send:
-			add(history.Record{Offset: op.Offset, Value: op.Value})
-		case op.Kind == history.Poll:
-			for _, r := range op.Records {
-				add(r)
-			}
-		}
-	}
-	return out
-}
-
-// contradictions lists those of the records that stand at an offset at which another has another value.
-func contradictions(told []history.Record) []history.Record {
-	var out []history.Record
-	for _, r := range told {
-		if slices.ContainsFunc(told, func(o history.Record) bool { return o.Offset == r.Offset && o.Value != r.Value }) {
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
 // overtakes reports whether a ListOffsets had told an end of the log beyond the one that another, asked later, was told.
 func overtakes(before, op *history.Op) bool {
 	tells := func(o *history.Op) bool {
@@ -252,19 +213,23 @@ func overtakes(before, op *history.Op) bool {
 
 // ends reports whether the log is what the final reads and the replicas hold, but for what was removed.
 func (g *play) ends() bool {
-	var whole []history.Record
+	var whole, standing []history.Record
 	for o, value := range g.log {
+		r := history.Record{Offset: history.Offset(o), Value: value}
 		if value != "" {
-			whole = append(whole, history.Record{Offset: history.Offset(o), Value: value})
+			whole = append(whole, r)
+		}
+		if value != "" && r.Offset >= g.start {
+			standing = append(standing, r)
 		}
 	}
 	for _, op := range g.ops {
-		if op.Final && op.Outcome == history.OK && !slices.Equal(op.Records, whole) {
+		if op.Final && op.Outcome == history.OK && !slices.Equal(op.Records, standing) {
 			return false
 		}
 		if before := previous(g.ops, op); before != nil && op.Kind == history.Poll && op.Outcome == history.OK {
 			for _, r := range whole {
-				if answerEnd(before) <= r.Offset && r.Offset < op.Position {
+				if max(answerEnd(before), begun(g.ops, op)) <= r.Offset && r.Offset < op.Position {
 					return false
 				}
 			}
@@ -275,11 +240,22 @@ func (g *play) ends() bool {
 		for _, r := range d.Records {
 			held = append(held, history.Record{Offset: r.Offset, Value: r.Value})
 		}
-		if !slices.Equal(held, whole) {
+		if !slices.Equal(held, standing) {
 			return false
 		}
 	}
 	return true
+}
+
+// begun is the highest log start that a consumer had been told when an answer came.
+func begun(ops []*history.Op, answer *history.Op) history.Offset {
+	begins := history.Offset(0)
+	for _, op := range ops {
+		if op.Kind == history.Poll && op.Outcome == history.OK && !op.Final && op.Process == answer.Process && op.InvokeIndex <= answer.InvokeIndex {
+			begins = max(begins, mayBegin(ops, op))
+		}
+	}
+	return begins
 }
 
 // previous is the answer that a consumer got last before it sent a poll, nil if there is none.
