@@ -52,7 +52,7 @@ soak-space: build
 # draws, each within its budget. Under four minutes on two cores.
 test-bugs: build
 	go test -count 1 -run '^TestBugs$$' ./harness
-	bin/tidemark bugs --draw 10 --seed $$(date -u +%Y%m%d) --budget 60s --no-shrink
+	bin/tidemark bugs --draw 10 --master $$(date -u +%Y%m%d) --budget 60s --no-shrink
 
 # All known bugs by random search, each run that shows one shrunk: writes docs/bugs.md. Under twenty minutes on two cores, most of it shrinking.
 bugs: build

@@ -37,7 +37,7 @@ func (t BugTally) Summary() string {
 		rows = append(rows, fmt.Sprint(n.Row))
 	}
 	if len(rows) > 0 {
-		text += "\nnot applicable here: rows " + strings.Join(rows, ", ")
+		text += "\nnot applicable here: rows " + strings.Join(rows, ", ") + " (tidemark bugs --list says why)"
 	}
 	return text
 }
@@ -45,7 +45,7 @@ func (t BugTally) Summary() string {
 // Markdown is the proof as a document.
 func (t BugTally) Markdown() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "# Known bugs, found by random search\n\nWritten by\n\n    bin/tidemark bugs --seed %d --budget %vs --workers %d --markdown docs/bugs.md\n\n",
+	fmt.Fprintf(&out, "# Known bugs, found by random search\n\nWritten by\n\n    bin/tidemark bugs --master %d --budget %vs --workers %d --markdown docs/bugs.md\n\n",
 		t.Master, t.Budget, t.Workers)
 	out.WriteString("Each row switches one bug on and searches with the same configurations and plans, which do not depend on it; *differed* says in how\n" +
 		"many of the runs the bug changed a decision. Rows marked ° are judged with the invariants on, as no client can see the bug; all others\n" +

@@ -10,6 +10,8 @@ package bug
 import (
 	"fmt"
 	"slices"
+
+	"tidemark/broker/near"
 )
 
 // Name is a known bug; None is a correct broker.
@@ -77,5 +79,9 @@ func Parse(s string) (Name, error) {
 	if e, ok := Find(Name(s)); ok {
 		return e.Name, nil
 	}
-	return None, fmt.Errorf("unknown bug %q, expected one of the %d that tidemark help run names", s[:min(len(s), 80)], len(Registry))
+	names := make([]string, len(Registry))
+	for i, e := range Registry {
+		names[i] = string(e.Name)
+	}
+	return None, fmt.Errorf("unknown bug %q%s, expected one of the %d that tidemark bugs --list tells of", s[:min(len(s), 80)], near.Hint(s, names), len(Registry))
 }

@@ -19,7 +19,7 @@ const sizeMax = 1 << 20
 func (c *Config) Set(name, value string) error {
 	k, ok := find(name)
 	if !ok {
-		return fmt.Errorf("unknown configuration key %q%s", short(name), nearest(name))
+		return fmt.Errorf("unknown configuration key %q%s; tidemark broker --print lists the keys that are known", short(name), nearest(name))
 	}
 	if err := k.set(c, strings.TrimSpace(value)); err != nil {
 		return fmt.Errorf("configuration key %s: %w", name, err)

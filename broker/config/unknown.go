@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"tidemark/broker/near"
 )
 
 // unknownKeys gathers the keys of a text that are not known, so that someone who brings a file of Kafka's is told of all at once.
@@ -58,43 +60,11 @@ func (u *unknownKeys) err() error {
 	}
 }
 
-// distanceMax is how many characters a key may be off to be what was meant: enough to lack its unit, as in replica.lag.time.max.
-const distanceMax = 3
-
 // nearest names the key that an unknown one is a slip of the pen away from, for the error; nothing if there is none.
 func nearest(name string) string {
-	best, least := "", distanceMax+1
-	for _, k := range keys {
-		if d := len(k.name) - len(name); d > distanceMax || -d > distanceMax {
-			continue
-		}
-		if d := distance(name, k.name); d < least {
-			best, least = k.name, d
-		}
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = k.name
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (did you mean %s?)", best)
-}
-
-// distance counts the characters to insert, remove or replace that make a b (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		above := row[0] // of the row before, one to the left
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := above
-			if a[i] != b[j] {
-				replaced++
-			}
-			above = row[j+1]
-			row[j+1] = min(replaced, above+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
+	return near.Hint(name, names)
 }

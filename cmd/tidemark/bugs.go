@@ -22,7 +22,7 @@ func bugsCommand() *cobra.Command {
 	var p harness.Proof
 	var w bugsWanted
 	var master string
-	var noShrink bool
+	var noShrink, list bool
 	var draw int
 	c := &cobra.Command{
 		Use:   "bugs [NAME...]",
@@ -36,7 +36,11 @@ func bugsCommand() *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
-			if p.Master, err = parseSeed("seed", master); err != nil {
+			if list {
+				listBugs(c.OutOrStdout(), entries)
+				return nil
+			}
+			if p.Master, err = parseSeed("master", master); err != nil {
 				return err
 			}
 			if draw < 0 || draw > len(entries) {
@@ -58,7 +62,9 @@ func bugsCommand() *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&master, "seed", "", "the master seed that the runs' seeds are drawn from (default: drawn, and printed)")
+	f.BoolVar(&list, "list", false, "search nothing: tell of each bug what the broker then does, where that comes from, and as what it shows")
+	f.StringVar(&master, "master", "", "the seed that the runs' seeds are drawn from, as in tidemark hunt (default: drawn, and printed)")
+	f.StringVar(&master, "seed", "", "the same as --master")
 	f.IntVar(&draw, "draw", 0, "show so many of the bugs only, drawn from the master seed; 0 is all")
 	f.DurationVar(&p.Budget, "budget", 2*time.Minute, "of the search for one bug: start no run after so long")
 	f.IntVar(&p.Seeds, "max-seeds", 1_000_000, "at most so many runs of one bug")

@@ -11,7 +11,6 @@ import (
 	"tidemark/harness"
 	"tidemark/history"
 	"tidemark/history/edn"
-	"tidemark/results"
 )
 
 func checkCommand() *cobra.Command {
@@ -27,10 +26,10 @@ func checkCommand() *cobra.Command {
 			"clean elections; nothing is written.",
 		Args: exactly("DIR or FILE.edn"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if isFile(args[0]) {
+			if isFile(args[0]) && !ofRun(args[0]) {
 				return checkJepsen(c, args[0], contract, asJSON, outcomes)
 			}
-			d, run, err := results.Open(args[0])
+			d, run, err := openRun(args[0])
 			if err != nil {
 				return usage(err)
 			}

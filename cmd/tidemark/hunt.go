@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tidemark/broker/near"
 	"tidemark/checker"
 	"tidemark/harness"
 	"tidemark/history"
@@ -273,7 +274,7 @@ func bounds(h harness.Hunt, allowVacuous float64) error {
 	case !(allowVacuous >= 0 && allowVacuous <= 100):
 		return fmt.Errorf("--allow-vacuous %v, expected 0 to 100 per cent", allowVacuous)
 	case h.UntilClass != "" && !slices.Contains(checker.Classes, h.UntilClass):
-		return fmt.Errorf("--until-class %q, expected one of %s", h.UntilClass, classes(", "))
+		return fmt.Errorf("--until-class %q%s, expected one of %s", h.UntilClass, near.Hint(string(h.UntilClass), strings.Split(classes("\n"), "\n")), classes(", "))
 	}
 	return nil
 }

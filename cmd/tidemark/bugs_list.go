@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"tidemark/broker/bug"
+)
+
+// listBugs tells of the entries, by the part of the protocol that each breaks, and of what was looked at and cannot be here.
+func listBugs(w io.Writer, entries []bug.Entry) {
+	fmt.Fprintln(w, "Each bug is a real mistake of a Kafka-style log, told of by its source. \"row\" is its number among the mistakes that were looked at.")
+	for _, s := range bug.Sections {
+		told := false
+		for _, e := range s.Entries {
+			if !slices.ContainsFunc(entries, func(w bug.Entry) bool { return w.Name == e.Name }) {
+				continue
+			}
+			if !told {
+				fmt.Fprintf(w, "\n%s\n", s.Title)
+				told = true
+			}
+			seen := "seen by clients"
+			if !e.Visible {
+				seen = "seen by the invariants alone"
+			}
+			fmt.Fprintf(w, "\n  %s (%s, row %d)\n%s%s", e.Name, e.Source, e.Row, folded("      "+e.Mutation+"."),
+				folded("      shows as: "+strings.Join(e.Shows, ", ")+"; "+seen))
+			if len(e.Needs) > 0 {
+				fmt.Fprintf(w, "%s", folded("      brought out by: "+strings.Join(e.Needs, ", ")))
+			}
+		}
+	}
+	if len(entries) < len(bug.Registry) {
+		return
+	}
+	fmt.Fprintln(w, "\nNot applicable here")
+	for _, n := range bug.NotApplicable {
+		fmt.Fprint(w, folded(fmt.Sprintf("  row %d (%s): %s", n.Row, n.Source, n.Reason)))
+	}
+}
