@@ -52,7 +52,7 @@ func (p Promise) Holds(c Contract) bool { return p.holds(c) }
 // The promises that rules refer to.
 var (
 	always       = Promise{"always", Violation, func(Contract) bool { return true }}
-	informing    = Promise{"never: information", Info, func(Contract) bool { return false }}
+	informing    = Promise{"never, it is information", Info, func(Contract) bool { return false }}
 	durable      = Promise{"durable", Allowed, func(c Contract) bool { return c.Durable }}
 	durableReads = Promise{"durable and committed reads stay", Allowed, func(c Contract) bool { return c.Durable && c.CommittedReads }}
 	readsStay    = Promise{"committed reads stay", Allowed, func(c Contract) bool { return c.CommittedReads }}
@@ -83,10 +83,10 @@ var Rules = []Rule{
 	{LostWrite, "A write that was acknowledged is not in the log, at an offset that the log's end or a final read tells about, or that is below a log start that nobody asked for.", durable, ""},
 	{UncommittedRead, "A consumer read a record that is not in the log at the end.", readsStay, ""},
 	{RealtimeOrder, "A record stands before one that was in the log before it was sent.", ordered, ""},
-	{NonmonotonicSend, "A producer's send stands before one of its own that was acknowledged earlier.", ordered, ""},
-	{NonmonotonicPoll, "A consumer's answer holds an offset below the one it must go on with: below the one asked for, below the record before, or below its last answer's end without a seek.", always, ""},
-	{PollSkip, "A consumer's answer leaves out a record of the log between those that it returned, or between its last answer and this one without a seek.", always, ""},
-	{SeenBySome, "A consumer was moved past a record that others read, and never got it.", readsStay, ""},
+	{NonmonotonicSend, "A producer's send stands before one of its own that was acknowledged earlier, or that one operation of Jepsen's names before it.", ordered, ""},
+	{NonmonotonicPoll, "A consumer's answer holds an offset below the one it must go on with: below the one asked for, below the record before, or below where its last answer ended or it moved itself since.", always, ""},
+	{PollSkip, "A consumer's answer leaves out a record of the log between those that it returned, or between where its last answer ended, or it moved itself since, and where this one was asked from.", always, ""},
+	{SeenBySome, "A consumer was moved, or moved itself, past a record that other consumers read, and never got it.", readsStay, ""},
 	{ListOffsetsBack, "ListOffsets told an end of the log below a high watermark that was told before, by itself or in an answer, in the same leader epoch or an earlier one (KIP-207).", readsStay, ""},
 	{HWBack, "A leader's high watermark was seen to go back within its epoch, or a replica started with a lower one than when it started before.", inBudget, ""},
 	{StaleRead, "A consumer was told that it is at the end of the log, though a write beyond had been acknowledged longer ago than the bound on stale reads.", boundedReads, ""},

@@ -50,6 +50,11 @@ func Table() string {
 	for i, r := range Rules {
 		fmt.Fprintf(&out, "| %d | **%s** | %s | %s |\n", i+1, r.Class, r.Means, r.When())
 	}
+	out.WriteString("\n## What a contract promises\n\n")
+	for line := range strings.Lines(Terms) {
+		word, means, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		fmt.Fprintf(&out, "- *%s*: %s\n", word, means)
+	}
 	out.WriteString("\n## Under each contract\n\n**E** is an error: the run is invalid. a is allowed: reported, with the sentence of the contract that allows it. i is information.\n\n| class |")
 	columns := Contracts()
 	for _, c := range columns {
@@ -65,6 +70,16 @@ func Table() string {
 	}
 	return out.String()
 }
+
+// Terms explains the words that rules use for what a contract promises, a line each; ContractOf is what they stand for.
+const Terms = `durable: what was acknowledged is never lost. It takes acks=all, clean elections, faults within the budget, and min.insync.replicas ≤ replication factor.
+committed reads stay: what a consumer read is never taken back. It takes clean elections and faults within the budget.
+ordered: records stand in the order of real time. It takes faults within the budget.
+exactly once: a value that its producer sends again stands once. It takes idempotent producers, durable, and that no old records are removed.
+no producer retries: producers send a value once and never again, as the raw client without idempotence does.
+faults within the budget: no fault was let beyond it (--beyond-budget).
+a bound on stale reads is stated: by --read-bound; without it a stale read is information, from 10s on.
+information: told, and no anomaly under any contract.`
 
 // When says when a class is a violation, in words.
 func (r Rule) When() string {
@@ -89,7 +104,9 @@ of its id, such as again@1f3a09c2. Clients name it by that id (KIP-516), so each
 What was acknowledged in an incarnation that was deleted is no loss, as nobody can read it at the end: it counts as never seen at most. What was
 told of it while it was there must hold all the same, and a record of one incarnation in another's log is a phantom.
 
-Not judged: transactions (what Jepsen calls G0, G1c and precommitted reads), committed offsets of consumer groups, timestamps, headers and keys.
+Not judged: transactions (what Jepsen calls G0, G1c and precommitted reads), committed offsets of consumer groups, timestamps, headers and keys;
+and whether records that a DeleteRecords removed stay away: an acknowledged one that is undone (a log start that goes back, which Kafka does not
+promise to keep from every replica that may be elected) is told of by nothing.
 
 ## Classes
 

@@ -159,7 +159,11 @@ func anomaliesTopic() *cobra.Command {
 func anomaliesText() string {
 	var out strings.Builder
 	out.WriteString("From cause to consequence: of anomalies that concern one record or one offset the first is told, the others under it as implied.\n" +
-		"What is not an error is allowed, which a run's verdict says with its reason, or information. docs/anomalies.md has the whole table.\n")
+		"What is not an error is allowed, which a run's verdict says with its reason, or information. docs/anomalies.md has the whole table.\n\n" +
+		"What a contract promises\n")
+	for line := range strings.Lines(checker.Terms) {
+		out.WriteString(folded("    " + strings.TrimSpace(line)))
+	}
 	for _, r := range checker.Rules {
 		out.WriteString("\n" + string(r.Class) + "\n" + folded("    "+r.Means) + folded("    an error: "+r.When()))
 	}
