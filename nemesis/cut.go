@@ -191,18 +191,26 @@ func (d *drawer) cut(p history.Partition) Fault {
 		f.Shape = OneWay
 	case x < 0.6:
 		f.Shape, f.Targets, f.Others = OneWay, rest, one
-	case x < 0.77:
+	case x < 0.72:
 		f.Targets, f.Others = []Target{{Role: Leader, Partition: p}}, []Target{{Role: Follower, Partition: p}}
 		if d.chance(0.4) { // the ISR shrinks, and all sessions last
 			f.Port = world.BrokerPort
 			return f
 		}
-	case x < 0.82 && many:
+	case x < 0.8: // the leader replicates and serves, and hears of no decision
+		one, rest = []Target{{Role: Leader, Partition: p}}, []Target{{Role: Controller}}
+		if d.chance(0.5) {
+			one, rest = rest, one
+		}
+		f.Targets, f.Others, f.Port = one, rest, world.ControllerPort
+		f.Shape = Shape(d.rnd.IntN(2))
+		return f
+	case x < 0.84 && many:
 		if one[0].Role == OSR {
 			one[0].Role = Leader // a bridge is one broker
 		}
 		return Fault{Kind: world.CanPartition, Shape: Bridge, Targets: one}
-	case x < 0.85 && many:
+	case x < 0.86 && many:
 		return Fault{Kind: world.CanPartition, Shape: Ring}
 	case x < 0.93 && many:
 		f.Targets = []Target{{Role: Leader, Partition: p}, {Role: Controller}}

@@ -72,6 +72,26 @@ func (d *drawer) messages(a world.Ability, p history.Partition) Fault {
 	return f
 }
 
+// fetches makes a fault on messages one on fetches between brokers, most of the time on all of them: whoever fetches stands still, and all but
+// replication goes on.
+func (d *drawer) fetches(f Fault, p history.Partition) Fault {
+	ends := [][]Role{{Leader, Follower}, {Leader, Follower}, {Leader, Rest}, {Follower, Leader}, {Follower, Rest}}[d.rnd.IntN(5)]
+	side := func(role Role) []Target {
+		if role == Rest {
+			return []Target{{Role: Rest}}
+		}
+		return []Target{{Role: role, Partition: p}}
+	}
+	f.API, f.Responses, f.Targets, f.Others, f.Nth = "fetch", true, side(ends[0]), side(ends[1]), 0
+	if d.chance(0.3) {
+		f.Responses, f.Targets, f.Others = false, f.Others, f.Targets
+	}
+	if d.chance(0.2) {
+		f.Nth = 1 + int64(d.rnd.IntN(3))
+	}
+	return f
+}
+
 // lateMax is the longest by which a generated fault makes a message late.
 const lateMax = 6 * time.Second
 

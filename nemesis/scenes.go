@@ -19,11 +19,12 @@ type sketch struct {
 var scenes = []sketch{
 	{weight: 25, draw: (*drawer).single},
 	{weight: 35, draw: (*drawer).pair},
-	{weight: 15, draw: (*drawer).squeeze},
+	{weight: 25, draw: (*drawer).squeeze},
 	{weight: 7, draw: (*drawer).roll},
 	{weight: 15, draw: (*drawer).flap},
 	{weight: 40, draw: (*drawer).burst},
 	{weight: 60, draw: (*drawer).moment},
+	{weight: 50, draw: (*drawer).churn},
 	{weight: 40, needs: messageKinds, draw: (*drawer).race},
 	{weight: 30, needs: messageKinds, draw: (*drawer).reentry},
 	{weight: 25, needs: []world.Ability{world.CanReassign}, draw: (*drawer).move},
@@ -87,8 +88,8 @@ func (d *drawer) pair(t time.Duration) time.Duration {
 	return max(over, d.add(at, second, d.length(second.Kind)))
 }
 
-// squeeze takes the followers of a partition away one after the other, far enough apart for the ISR to shrink in between, and
-// strikes when the leader is all that is left of it.
+// squeeze takes the followers of a partition away, together or one after the other, and strikes when the leader is about all that is left of
+// the ISR.
 func (d *drawer) squeeze(t time.Duration) time.Duration {
 	p := d.part()
 	hold := max(min(4*d.telling, d.longest), d.telling)
@@ -100,7 +101,7 @@ func (d *drawer) squeeze(t time.Duration) time.Duration {
 		away = away[:3] // the budget counts those that were killed
 	}
 	n := min(d.Factor-1, 4)
-	if slices.Contains(d.kinds, world.CanPartition) && d.chance(0.6) { // or all at once
+	if slices.Contains(d.kinds, world.CanPartition) && d.chance(0.3) { // or all at once
 		n = 0
 		f := Fault{Kind: world.CanPartition, Targets: []Target{{Role: Leader, Partition: p}}, Others: []Target{{Role: Rest}}, Port: world.BrokerPort}
 		over, at = d.add(t, f, hold), t+d.telling
@@ -111,8 +112,9 @@ func (d *drawer) squeeze(t time.Duration) time.Duration {
 			f = d.fault(f.Kind, p)
 		}
 		over = max(over, d.add(at, f, hold-(at-t)))
-		at += min(d.span(d.telling, d.telling+time.Second), hold/2)
+		at += min(d.span(50*time.Millisecond, d.telling+time.Second), hold/2)
 	}
+	at = max(at, t+min(d.telling, hold/2))
 	alone := Trigger{Kind: WhenISR, Partition: p, Count: 1}
 	if d.chance(0.5) {
 		return max(over, d.on(alone, at, strike, d.length(strike.Kind)))
@@ -232,10 +234,25 @@ func (d *drawer) moment(t time.Duration) time.Duration {
 	return max(over, d.on(when, t, second, d.length(second.Kind)))
 }
 
+// churn keeps replicas apart, and lets them meet, again and again: they fall behind and catch up, leave the ISR and come back, and whatever
+// else strikes meanwhile finds some of it under way.
+func (d *drawer) churn(t time.Duration) time.Duration {
+	p := d.part()
+	over := t
+	for range 2 + d.rnd.IntN(4) {
+		f := d.apart(p)
+		over = max(over, d.add(t, f, d.length(f.Kind)))
+		t += d.span(100*time.Millisecond, 2*d.telling)
+	}
+	return over
+}
+
 // apart draws a fault that keeps replicas apart: often the leader and one follower, which goes on with everybody else.
 func (d *drawer) apart(p history.Partition) Fault {
 	f := d.fault(d.kind(world.CanPartition, world.CanHold, world.CanLate, world.CanPause, world.CanFreeze), p)
 	switch {
+	case meets(f.Kind) && d.chance(0.8):
+		f = d.fetches(f, p)
 	case f.Kind == world.CanPartition && d.chance(0.5):
 		f = Fault{Kind: world.CanPartition, Targets: []Target{{Role: Leader, Partition: p}}, Others: []Target{{Role: Follower, Partition: p}}, Port: world.BrokerPort}
 	case len(f.Targets) == 1 && isOutage(f.Kind) && d.chance(0.5):
@@ -249,7 +266,7 @@ func (d *drawer) strike(p history.Partition) Fault {
 	f := d.fault(d.kind(world.CanKill, world.CanPowerFail, world.CanElect, world.CanStop, world.CanPause, world.CanWipe), p)
 	if len(f.Targets) == 1 && isOutage(f.Kind) {
 		switch x := d.rnd.Float64(); {
-		case x < 0.5:
+		case x < 0.45:
 			f.Targets[0] = Target{Role: Leader, Partition: p}
 		case x < 0.65:
 			f.Targets[0] = Target{Role: OSR, Partition: p}
