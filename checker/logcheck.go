@@ -202,6 +202,17 @@ func (c *partCheck) readDumps() {
 		if c.dense && len(alone) > 0 {
 			holes(alone, d, bounds[i], c.differs(d))
 		}
+		c.unsent(d, bounds[i])
+	}
+}
+
+// unsent tells of a replica's records that are not known to be committed, but that nobody sent.
+func (c *partCheck) unsent(d *history.Dump, bound history.Offset) {
+	for r := len(d.Records) - 1; r >= 0 && d.Records[r].Offset >= bound; r-- {
+		if rec := &d.Records[r]; c.sends.find(rec.Value) < 0 {
+			c.report(anomaly{class: Phantom, part: c.part, offset: rec.Offset, value: rec.Value, send: -1, op: -1,
+				detail: "broker " + itoa(int64(d.Broker)) + " holds it"})
+		}
 	}
 }
 

@@ -3,6 +3,8 @@ package checker
 import (
 	"cmp"
 	"slices"
+
+	"tidemark/history"
 )
 
 // checkOrder looks for a record that stands before one that was in the log before it was sent. "Was in the log" is known from the
@@ -16,6 +18,7 @@ import (
 // contract keeps what was acknowledged, also acknowledgements that nothing at the end tells about. And a record that was shown before it was
 // sent is a phantom.
 func (c *partCheck) checkOrder() {
+	c.checkWithin()
 	slots := c.ordered()
 	earliest, by := int64(never), nth(-1)
 	var own map[int32]nth // by process: its send above that was in the log first; from the first anomaly on
@@ -52,6 +55,39 @@ func (c *partCheck) checkOrder() {
 			c.earlier(own, s.send)
 		}
 	}
+}
+
+// checkWithin looks for sends of one operation of Jepsen's that stand in another order than it names them: what a process has under way at one time
+// is one operation's.
+func (c *partCheck) checkWithin() {
+	if c.run.World != "" {
+		return
+	}
+	last := map[int32]nth{} // by process: the send that stands furthest of its operation
+	for n := range c.sent {
+		i, w := nth(n), &c.sent[n]
+		at, stands := c.standsAt(i)
+		if !stands {
+			continue
+		}
+		before, known := last[c.process(w)]
+		if known && c.sent[before].returnIndex > w.invokeIndex {
+			if o, _ := c.standsAt(before); o > at {
+				c.report(anomaly{class: NonmonotonicSend, part: c.part, offset: at, value: w.value, send: w.op, op: c.sent[before].op, other: c.sent[before].value})
+				continue
+			}
+		}
+		last[c.process(w)] = i
+	}
+}
+
+// standsAt is where an acknowledged send that was sent once stands in the log.
+func (c *partCheck) standsAt(i nth) (history.Offset, bool) {
+	if !c.sent[i].told || c.found[i] <= 0 || c.resent(i) {
+		return 0, false
+	}
+	s := &c.log.slots[c.found[i]-1]
+	return s.offset, !s.told
 }
 
 // known is the index by which a record was in the log.

@@ -87,3 +87,24 @@ func TestSecondJudgeAlone(t *testing.T) {
 		t.Errorf("asked about a contract that lets go what was read: %+v", v.Porcupine)
 	}
 }
+
+// TestOneOperationOfJepsen checks that sends of one operation, which are all under way at the same time, are held to the order that it names them in.
+func TestOneOperationOfJepsen(t *testing.T) {
+	s := newStory(history.Run{Format: 1, Tool: "jepsen", Topic: "orders", Parts: 1, Acks: -1})
+	for _, line := range []string{"p1 send a", "p1 send b", "p1: at 0"} {
+		if err := s.tell(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.outcome(&s.h.Ops[0], "at 1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.tell("end of answers: b@0 a@1"); err != nil {
+		t.Fatal(err)
+	}
+	v := Check(s.run, s.h, Options{})
+	if len(v.Findings) != 1 || v.Findings[0].Class != NonmonotonicSend || v.Stats.Polls != 0 ||
+		!strings.Contains(v.Findings[0].Text, "sent value b behind its a in one operation") {
+		t.Fatalf("%+v, %d polls", v.Findings, v.Stats.Polls)
+	}
+}

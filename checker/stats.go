@@ -112,6 +112,9 @@ func (a *activity) countStretch(ops []history.Op, firstFault int64) {
 	s := &a.stats
 	for i := range ops {
 		op := &ops[i]
+		if op.Process < 0 {
+			continue // nobody asked: it is what all answers together showed
+		}
 		if op.Outcome != history.Pending {
 			a.completed++
 		}

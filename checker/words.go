@@ -33,7 +33,7 @@ func (c *logCheck) text(a *anomaly, f *Finding, d deposed) string {
 		c.sayCorrupted(say, a, f)
 	case AbortedRead:
 		op := &c.h.Ops[a.send]
-		say("Value %s was reported as failed (%s) at %s, and %s offset %d of %v.", a.value, op.Error, clock(int64(op.Return)), c.whereStands(a), a.offset, f.Partition)
+		say("Value %s was reported as failed%s at %s, and %s offset %d of %v.", a.value, inBrackets(op.Error), clock(int64(op.Return)), c.whereStands(a), a.offset, f.Partition)
 	case Duplicate:
 		sent := "was sent once and"
 		if !a.once {
@@ -44,6 +44,11 @@ func (c *logCheck) text(a *anomaly, f *Finding, d deposed) string {
 		c.sayTwoValues(say, a, f)
 	case NonmonotonicSend:
 		op, earlier := &c.h.Ops[a.send], &c.h.Ops[a.op]
+		if earlier.ReturnIndex > op.InvokeIndex {
+			say("Producer %d sent value %s behind its %s in one operation; yet it stands before it, at offset %d of %v.",
+				op.Process, a.value, earlier.Value, a.offset, f.Partition)
+			break
+		}
 		say("Producer %d sent value %s at %s, when its %s, sent at %s, had been acknowledged; yet it stands before it, at offset %d of %v.",
 			op.Process, a.value, clock(int64(op.Invoke)), earlier.Value, clock(int64(earlier.Invoke)), a.offset, f.Partition)
 	case RealtimeOrder:
@@ -204,6 +209,13 @@ func brokers(ids []history.BrokerID, only string) string {
 		return only + " " + itoa(int64(ids[0]))
 	}
 	return "Brokers " + list(ids[:len(ids)-1]) + " and " + itoa(int64(ids[len(ids)-1]))
+}
+
+func inBrackets(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " (" + text + ")"
 }
 
 func inISR(isr []history.BrokerID) string {

@@ -53,8 +53,10 @@ type Stretch struct {
 	To        int64             `json:"to"`   // and the first beyond it
 	Offset    history.Offset    `json:"offset"`
 	End       history.Offset    `json:"end"` // the offset after its last append
-	Ops       []int64           `json:"ops"` // its operations in order of invocation, cut after stretchOps
-	Count     int               `json:"count"`
+	// Ops are operations of it in order of invocation, cut after stretchOps: those that are not in the order that porcupine came furthest with, where
+	// it objects.
+	Ops   []int64 `json:"ops"`
+	Count int     `json:"count"`
 }
 
 // stretchOps bounds how many operations a stretch names.
@@ -84,7 +86,7 @@ func judge(h *history.History, q Question, b Budget, size sizes) Answer {
 				break
 			}
 			if verdict == porcupine.Illegal {
-				out.Objects = append(out.Objects, w.stretch(p.name))
+				out.Objects = append(out.Objects, w.stuck(newModel(base, w, b), p.name, b.Window))
 				break
 			}
 			base = append(base, w.appends...)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+	"time"
 
 	"github.com/anishathalye/porcupine"
 
@@ -134,6 +135,50 @@ func (w *window) operations(drawn bool) []porcupine.Operation {
 	return out
 }
 
+// stuck tells a window that no order explains, by the operations that are left of it at the end of the longest order that porcupine finds. It is
+// asked again for that, as it takes no notes of a window that it finds in order.
+func (w *window) stuck(m *model, p history.Partition, bound time.Duration) Stretch {
+	s := w.stretch(p)
+	if !s.Drawable() {
+		return s
+	}
+	ops := w.operations(false)
+	_, info := porcupine.CheckOperationsVerbose(m.porcupine(), ops, bound)
+	var longest []int
+	for _, orders := range info.PartialLinearizations() {
+		for _, order := range orders {
+			if len(order) > len(longest) {
+				longest = order
+			}
+		}
+	}
+	placed := make([]bool, len(ops))
+	for _, id := range longest {
+		placed[id] = true
+	}
+	var left []int64
+	for i := range ops {
+		if placed[i] {
+			continue
+		}
+		switch in := ops[i].Input.(type) {
+		case *appended:
+			left = append(left, in.op.ID)
+		case *read:
+			left = append(left, in.op.ID)
+		}
+	}
+	s.Ops = named(left)
+	return s
+}
+
+// named are operations as a stretch names them.
+func named(ops []int64) []int64 {
+	slices.Sort(ops)
+	ops = slices.Compact(ops)
+	return slices.Clone(ops[:min(len(ops), stretchOps)])
+}
+
 // stretch tells a window.
 func (w *window) stretch(p history.Partition) Stretch {
 	s := Stretch{Partition: p, From: w.from, To: w.to, Offset: history.UnknownOffset, End: history.UnknownOffset, Count: w.size()}
@@ -146,8 +191,6 @@ func (w *window) stretch(p history.Partition) Stretch {
 	for _, r := range w.reads {
 		s.Ops = append(s.Ops, r.op.ID)
 	}
-	slices.Sort(s.Ops)
-	s.Ops = slices.Compact(s.Ops)
-	s.Ops = slices.Clone(s.Ops[:min(len(s.Ops), stretchOps)])
+	s.Ops = named(s.Ops)
 	return s
 }
