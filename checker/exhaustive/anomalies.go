@@ -310,9 +310,9 @@ func (l *ledger) order() {
 func (l *ledger) consumers() {
 	for _, op := range l.polls {
 		expect := op.Position
-		if before := previous(l.polls, op); before != nil {
-			l.skipped(max(answerEnd(before), begun(l.ops, op)), op.Position)
-			if len(op.Records) > 0 && op.Records[0].Offset < answerEnd(before) {
+		if at, known := stood(l.polls, op); known {
+			l.skipped(max(at, begun(l.ops, op)), op.Position)
+			if len(op.Records) > 0 && op.Records[0].Offset < at {
 				l.tell("consumer goes back", op.Records[0].Offset, op.Records[0].Value, "")
 			}
 		}

@@ -145,7 +145,7 @@ func (g *play) happens(m moment) bool {
 		if slices.ContainsFunc(g.ops, func(before *history.Op) bool { return belowTold(before, op) }) {
 			return false
 		}
-		if before := previous(g.ops, op); before != nil && len(op.Records) > 0 && op.Records[0].Offset < answerEnd(before) {
+		if at, known := stood(g.ops, op); known && len(op.Records) > 0 && op.Records[0].Offset < at {
 			return false
 		}
 		return g.shows(op, op.Position)
@@ -227,9 +227,9 @@ func (g *play) ends() bool {
 		if op.Final && op.Outcome == history.OK && !slices.Equal(op.Records, standing) {
 			return false
 		}
-		if before := previous(g.ops, op); before != nil && op.Kind == history.Poll && op.Outcome == history.OK {
+		if at, known := stood(g.ops, op); known && op.Kind == history.Poll && op.Outcome == history.OK {
 			for _, r := range whole {
-				if max(answerEnd(before), begun(g.ops, op)) <= r.Offset && r.Offset < op.Position {
+				if max(at, begun(g.ops, op)) <= r.Offset && r.Offset < op.Position {
 					return false
 				}
 			}
@@ -258,16 +258,28 @@ func begun(ops []*history.Op, answer *history.Op) history.Offset {
 	return begins
 }
 
-// previous is the answer that a consumer got last before it sent a poll, nil if there is none.
-func previous(ops []*history.Op, poll *history.Op) *history.Op {
-	var last *history.Op
+// stood is where a consumer had to go on when it sent a poll: behind all that its answers before went through, or behind the last of them that went
+// back. It is known once it had an answer.
+func stood(ops []*history.Op, poll *history.Op) (at history.Offset, known bool) {
+	if poll.Final {
+		return 0, false
+	}
+	var before []*history.Op
 	for _, op := range ops {
-		if op.Kind == history.Poll && op.Outcome == history.OK && !op.Final && !poll.Final && op.Process == poll.Process && op.InvokeIndex < poll.InvokeIndex &&
-			(last == nil || op.InvokeIndex > last.InvokeIndex) {
-			last = op
+		if op.Kind == history.Poll && op.Outcome == history.OK && !op.Final && op.Process == poll.Process && op.InvokeIndex < poll.InvokeIndex {
+			before = append(before, op)
 		}
 	}
-	return last
+	slices.SortFunc(before, func(a, b *history.Op) int { return int(a.InvokeIndex - b.InvokeIndex) })
+	for _, op := range before {
+		if back := known && len(op.Records) > 0 && op.Records[0].Offset < at; !known || back {
+			at = answerEnd(op)
+		} else {
+			at = max(at, answerEnd(op))
+		}
+		known = true
+	}
+	return at, known
 }
 
 // answerEnd is the offset at which a consumer goes on after an answer: behind the furthest record that it was given, in whatever order.
