@@ -107,7 +107,7 @@ var knobs = []knob{
 	brokerKey("controller.socket.timeout.ms", func(d dice) string { return milliseconds(d.span(300*time.Millisecond, 2*time.Second)) }),
 	brokerKey("controller.quorum.election.timeout.ms", func(d dice) string { return milliseconds(d.span(300*time.Millisecond, time.Second)) }),
 	brokerKey("controller.quorum.fetch.timeout.ms", func(d dice) string { return milliseconds(d.span(500*time.Millisecond, 2*time.Second)) }),
-	brokerKey("log.segment.bytes", func(d dice) string { return strconv.Itoa(int(d.log(1<<10, 128<<10))) }),
+	brokerKey("log.segment.bytes", func(d dice) string { return strconv.Itoa(int(d.log(1<<10, 32<<10))) }),
 	{"trim", func(run *history.Run, d dice, _ func(string) bool) { // what is removed cannot be lost, nor be repeated: not too often
 		if d.chance(0.2) && !run.Idempotent {
 			run.Trim = d.span(200*time.Millisecond, 2*time.Second).Truncate(time.Millisecond)

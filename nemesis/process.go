@@ -18,7 +18,7 @@ var (
 	powerFailKind = outageOf(kind{ability: world.CanPowerFail, crashes: true, loses: true, weight: 2})
 	bitFlipKind   = outageOf(kind{ability: world.CanBitFlip, crashes: true, loses: true, weight: rareDisk})
 	stopKind      = outageOf(kind{ability: world.CanStop})
-	powerOffKind  = outageOf(kind{ability: world.CanPowerOff, weight: 2 * rareDisk, draw: (*drawer).powerOff})
+	powerOffKind  = outageOf(kind{ability: world.CanPowerOff, draw: (*drawer).powerOff})
 	pauseKind     = outageOf(kind{ability: world.CanPause, bites: longEnough})
 	freezeKind    = outageOf(kind{ability: world.CanFreeze, bites: longEnough, weight: 0.6})
 )
