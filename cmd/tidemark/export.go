@@ -3,13 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"tidemark/harness"
 	"tidemark/history"
 	"tidemark/history/edn"
 )
@@ -73,22 +71,4 @@ func exportTo(path string, run history.Run, h *history.History) error {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
-}
-
-// readJepsen reads a history in the format of Jepsen's Kafka workload, and says what was read.
-func readJepsen(log io.Writer, path, contract string) (history.Run, *history.History, error) {
-	run, h, err := edn.ReadFile(path)
-	if err != nil {
-		return run, nil, err
-	}
-	if run.World != "" { // tidemark's own
-		if err := harness.Verify(run); err != nil {
-			return run, nil, fmt.Errorf("%s: the run that it is of: %w", path, err)
-		}
-	}
-	if contract != "" {
-		run, err = asAnother(run, contract)
-	}
-	fmt.Fprintf(log, "read a history of Jepsen's format: operations %d, partitions %d\n", len(h.Ops), run.Parts)
-	return run, h, err
 }

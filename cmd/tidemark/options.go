@@ -57,7 +57,7 @@ func (o *options) register(c *cobra.Command) {
 	f.StringVar(&o.memory, "memory", "", "memory limit of each broker's container, such as 512m; without one it is 1g (--world docker)")
 	f.Float64Var(&o.run.CPUs, "cpus", 0, "processors that each broker's container may use, such as 0.5; without a limit it is all (--world docker)")
 	f.DurationVar(&o.run.Trim, "trim", 0, "how often, on average, somebody asks for a partition's oldest records to be removed (DeleteRecords; default: never)")
-	f.DurationVar(&o.run.ReadBound, "read-bound", 0, "how long after its acknowledgement a write may still be missing for a consumer at the log's end, before that is a violation;\nKafka promises nothing (default: never)")
+	f.DurationVar(&o.run.ReadBound, "read-bound", 0, "how long after its acknowledgement a write may still be missing for a consumer at the log's end, before that is a violation;\nKafka promises nothing (default: never; what is missing for 10s is told, as information)")
 	f.BoolVar(&o.run.Beyond, "beyond-budget", false, "let faults go beyond what the contract allows for")
 }
 

@@ -142,6 +142,8 @@ outcome, and its value may be in the log once or not at all; twice is a violatio
 containers) retry as their users' do, which promises a value at least once: a second copy is told and allowed, and hides nothing else.
 Their times are shortened as the brokers' are: 2 s for a connection or an answer, half a second between two metadata requests, and a
 record is given up after 30 s.
+A controller whose partition has neither ISR nor eligible replicas left elects the last known leader when that is back, also without --unclean
+(KIP-966); the summary then tells of an unclean election. Inside the fault budget it never comes to that.
 With --idempotence every producer has a producer id and sequence numbers (KIP-98). The raw one then has up to five records of a partition under
 way and sends again what was not acknowledged, in order, until it is or 10 s have passed; what it gives up has an unknown outcome, and it goes on
 in a new epoch or with a new producer id (KIP-360). A value that stands twice is a violation wherever what was acknowledged is never lost.

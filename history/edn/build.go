@@ -27,6 +27,7 @@ type builder struct {
 	entries   int64
 	last      time.Duration
 	lastIndex int64
+	indices   []int64 // of each entry, its :index
 	scratch   []byte
 }
 
@@ -65,6 +66,10 @@ func (b *builder) entry() error {
 		}
 		b.lastIndex = e.index
 	}
+	if e.index < 0 {
+		e.index = b.entries - 1 // as Jepsen would number it
+	}
+	b.indices = append(b.indices, e.index)
 	b.last = max(b.last, e.at)
 	e.at = b.last
 	switch {
@@ -172,7 +177,7 @@ func (b *builder) message(v int32, sent bool) (string, error) {
 }
 
 // finish puts the operations in order of invocation, adds what the end of the log is known to be, and numbers everything densely.
-func (b *builder) finish() (history.Run, *history.History) {
+func (b *builder) finish() (history.Run, *history.History, Origins) {
 	b.entries++
 	if !b.ours {
 		b.run.Parts = len(b.keys)
@@ -180,6 +185,12 @@ func (b *builder) finish() (history.Run, *history.History) {
 	}
 	ops := b.h.Ops
 	slices.SortStableFunc(ops, func(x, y history.Op) int { return cmp.Compare(x.InvokeIndex, y.InvokeIndex) })
+	origins := make(Origins, len(ops))
+	for i := range ops {
+		if origins[i] = -1; ops[i].Process >= 0 {
+			origins[i] = b.indices[ops[i].InvokeIndex>>entryShift-1]
+		}
+	}
 	indices := make([]*int64, 0, 2*len(ops)+len(b.h.Faults)+len(b.h.Marks))
 	for i := range ops {
 		ops[i].ID = int64(i)
@@ -207,5 +218,5 @@ func (b *builder) finish() (history.Run, *history.History) {
 	for i, index := range indices {
 		*index = int64(i)
 	}
-	return b.run, b.h
+	return b.run, b.h, origins
 }

@@ -62,9 +62,28 @@ const Topic = "key"
 // Assumed says under which promises a history is judged that does not tell them.
 const Assumed = "The history does not tell how the log was set up; as in Jepsen's own checker, what was acknowledged is to stay, as under acks=all with clean elections."
 
+// Origins is, of each operation of a history that was read, by its ID, the :index of the entry that invoked it (its place from 0 where the
+// file has none), or -1 of a final read that was added.
+type Origins []int64
+
+// Added counts the final reads that stand in no file.
+func (o Origins) Added() (n int) {
+	for _, index := range o {
+		if index < 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // Read reads a history. The run holds what the file tells of it: all, if tidemark wrote it; otherwise keys and processes, with acks=all
 // assumed and no world. An error names the line, the column (in characters) and what was expected there.
 func Read(r io.Reader) (history.Run, *history.History, error) {
+	run, h, _, err := read(r)
+	return run, h, err
+}
+
+func read(r io.Reader) (history.Run, *history.History, Origins, error) {
 	b := newBuilder(&parser{input: newInput(r)})
 	for {
 		ok, err := b.p.next()
@@ -72,25 +91,25 @@ func Read(r io.Reader) (history.Run, *history.History, error) {
 			err = b.entry()
 		}
 		if err != nil {
-			return history.Run{}, nil, fmt.Errorf("reading EDN: %w", err)
+			return history.Run{}, nil, nil, fmt.Errorf("reading EDN: %w", err)
 		}
 		if !ok {
-			run, h := b.finish()
-			return run, h, nil
+			run, h, origins := b.finish()
+			return run, h, origins, nil
 		}
 	}
 }
 
 // ReadFile opens path and reads it.
-func ReadFile(path string) (history.Run, *history.History, error) {
+func ReadFile(path string) (history.Run, *history.History, Origins, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return history.Run{}, nil, fmt.Errorf("reading EDN: %w", err)
+		return history.Run{}, nil, nil, fmt.Errorf("reading EDN: %w", err)
 	}
 	defer f.Close()
-	run, h, err := Read(f)
+	run, h, origins, err := read(f)
 	if err != nil {
-		return history.Run{}, nil, fmt.Errorf("%s: %w", path, err)
+		return history.Run{}, nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return run, h, nil
+	return run, h, origins, nil
 }
