@@ -27,6 +27,11 @@ func TestDifferences(t *testing.T) {
 	if got := Differences(stored, valid); got != want {
 		t.Errorf("%s\nexpected\n%s", got, want)
 	}
+	weaker := same
+	weaker.Contract.Acks = 1
+	if got := Differences(stored, weaker); !strings.Contains(got, "under another contract: acks 0, min.insync.replicas 0 of 0, beyond the fault budget; now: acks 1,") {
+		t.Errorf("another contract: %q", got)
+	}
 	for o := range history.Offset(25) {
 		valid.Findings = append(valid.Findings, at(Duplicate, Allowed, o))
 	}

@@ -73,6 +73,25 @@ func unfinished(run history.Run, h *history.History) string {
 	return ""
 }
 
+// unread says of which partition's log the final reads, after settling, did not come to the end that they were told; "" if of none. Where brokers
+// remove records unasked there may be none before that end.
+func (c *logCheck) unread() string {
+	if c.run.World == "" || !c.settled || !c.dense {
+		return ""
+	}
+	for n, p := range c.parts {
+		to, end := history.UnknownOffset, history.UnknownOffset
+		for _, i := range p.finals {
+			op := &c.h.Ops[i]
+			to, end = max(to, readTo(op.Position, op.Records)), max(end, op.HW)
+		}
+		if to < end {
+			return fmt.Sprintf("The final reads of %v ended at offset %d, and its high watermark was %d.", c.numbers.names[n], to, end)
+		}
+	}
+	return ""
+}
+
 // differing compares what the replicas hold after the run had settled, when every one must hold the same: every log as long as the longest, none
 // begun beyond what somebody asked for, and at each offset the same leader epoch. Values are compared elsewhere. Where another violation was found on the partition, what broke it shows
 // here too, and is implied. A log that could not be read is no evidence.

@@ -30,6 +30,13 @@ func TestWholeOrUnknown(t *testing.T) {
 			h.Faults = slices.DeleteFunc(h.Faults, func(e history.FaultEvent) bool { return e.Phase == history.FaultVerified })
 		}, Unknown, "Nobody verified"},
 		{"final reads that failed", func(h *history.History) { fail(h, "final", "orders/0 was not read") }, Unknown, "rders/0 was not read"},
+		{"final reads that stopped short", func(h *history.History) {
+			for i := range h.Ops {
+				if op := &h.Ops[i]; op.Final {
+					op.HW += 100
+				}
+			}
+		}, Unknown, "its high watermark was"},
 		{"not settled", func(h *history.History) { fail(h, "settle", "ISR 1 of 3") }, Invalid, "Not settled"},
 		{"a broker that did not come back", func(h *history.History) {
 			fail(h, "heal", "broker 2 did not start")

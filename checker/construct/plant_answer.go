@@ -118,12 +118,12 @@ var answerPlanters = []Planter{
 	}},
 	{"seen by some consumers only", "one moves to the end, over what it has not read", adrift, func(s *scene) *Planted {
 		op, after := s.failedBetween(func(after *history.Op) bool {
-			return len(after.Records) > 0
+			return s.othersRead(after) != nil
 		})
 		if op == nil {
 			return nil
 		}
-		first := after.Records[0]
+		first := *s.othersRead(after)
 		end := after.Records[len(after.Records)-1].Offset + 1
 		s.seek(op, end)
 		after.Position, after.Records = end, nil
@@ -152,8 +152,8 @@ var answerPlanters = []Planter{
 // idle asks for polls that fail, any of which may be made an answer that tells of no record.
 func idle(cfg *Config) { cfg.Lost = 0.2 }
 
-// adrift asks for a consumer that often fails twice in a row.
-func adrift(cfg *Config) { cfg.Lost, cfg.Partitions = 0.4, 1 }
+// adrift asks for a consumer that often fails twice in a row, beside another.
+func adrift(cfg *Config) { cfg.Lost, cfg.Partitions, cfg.Consumers = 0.4, 1, max(cfg.Consumers, 2) }
 
 // listing asks for consumers that often ask where the log ends.
 func listing(cfg *Config) { cfg.Lists = 0.2 }
@@ -251,6 +251,20 @@ func (s *scene) seek(op *history.Op, to history.Offset) {
 	s.last(op).Error = "OFFSET_OUT_OF_RANGE"
 	op.Kind, op.Outcome, op.Position, op.Error = history.Seek, history.OK, to, ""
 	op.Offset, op.HW, op.LogStart = history.UnknownOffset, history.UnknownOffset, history.UnknownOffset
+}
+
+// othersRead is the first record of an answer that another consumer read too, before the final reads; nil if there is none.
+func (s *scene) othersRead(answer *history.Op) *history.Record {
+	for i := range answer.Records {
+		for by, polls := range s.polls {
+			if by.process != answer.Process && by.part == answer.Partition.Index && slices.ContainsFunc(polls, func(k int) bool {
+				return !s.h.Ops[k].Final && slices.Contains(s.h.Ops[k].Records, answer.Records[i])
+			}) {
+				return &answer.Records[i]
+			}
+		}
+	}
+	return nil
 }
 
 // hw is the high watermark that an operation was told, or the end of the log, which is the same; UnknownOffset if none was.
