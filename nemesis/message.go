@@ -98,10 +98,30 @@ func (w *words) api() (world.API, error) {
 		for _, api := range world.APIs() {
 			names = append(names, string(api))
 		}
-		return "", w.expected(strings.Join(names, ", ") + " or " + string(world.AnyAPI))
+		expect := strings.Join(names, ", ") + " or " + string(world.AnyAPI)
+		if meant := sameLetters(w.peek(), names); meant != "" {
+			expect = meant + ", or another of " + expect
+		}
+		return "", w.expected(expect)
 	}
 	w.next++
 	return a, nil
+}
+
+// sameLetters is the name that begins with a word, or the word with it, but for capitals and dashes, as in AlterPartition; "" if there is none.
+// An equal one goes before.
+func sameLetters(word string, names []string) (best string) {
+	letters := func(s string) string { return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(s)) }
+	given := letters(word)
+	for _, name := range names {
+		switch l := letters(name); {
+		case l == given:
+			return name
+		case best == "" && len(given) > 2 && (strings.HasPrefix(l, given) || strings.HasPrefix(given, l)):
+			best = name
+		}
+	}
+	return best
 }
 
 func writeMessages(f Fault) string {

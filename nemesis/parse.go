@@ -263,6 +263,9 @@ func (w *words) target(a accept) (t Target, err error) {
 		t.Broker, err = w.broker(a.String())
 		return t, err
 	default:
+		if n, ok := natural(word); ok {
+			return t, w.expected(fmt.Sprintf("broker %d, as a number stands alone only on the sides of X | Y and X -> Y and among new replicas", n))
+		}
 		return t, w.expected(a.String())
 	}
 	w.next++

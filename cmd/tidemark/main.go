@@ -77,6 +77,12 @@ func main() {
 // execute runs one command line and returns its exit code: results on stdout, logs and errors on stderr.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := rootCommand()
+	if len(args) > 1 && args[0] == "help" {
+		if found, _, err := root.Find(args[1:]); err != nil || found == root {
+			fmt.Fprintf(stderr, "tidemark: no help on %q, expected one of the commands and topics that tidemark help lists\n", args[1])
+			return exitUsage
+		}
+	}
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

@@ -89,6 +89,7 @@ func showShrunk(c *cobra.Command, state harness.ShrinkState, res *harness.Result
 	if !state.Done {
 		why = "stopped; called again, it goes on"
 	}
+	res.Run.Started = time.Now().UTC() // a run of its own
 	d, err := keep(c.Context(), outDir, res)
 	if err != nil {
 		return trouble(err)
@@ -97,7 +98,8 @@ func showShrunk(c *cobra.Command, state harness.ShrinkState, res *harness.Result
 		return trouble(err)
 	}
 	fmt.Fprintf(out, "%s after %s in %.1f s: %s\n%s%s\n", sizeOf(state.Best), counted(state.Tries, "run"), state.Seconds, why, indented(state.Best.Plan), state.Signature)
-	fmt.Fprintf(out, "options: %s\nreplay: %s\n", strings.Join(harness.ScenarioOptions(state.Best), " "), harness.ReplayLine(d))
+	fmt.Fprintf(out, "options, as a scenario has them (--as-scenario FILE, run --scenario FILE): %s\nreport: %s\nreplay: %s\n",
+		strings.Join(harness.ScenarioOptions(state.Best), " "), d.ReportPath(), harness.ReplayLine(d))
 	if scenario == "" {
 		return nil
 	}

@@ -90,7 +90,7 @@ What
     ... once                  behind Y: the next such message alone, whenever it comes; nth N: the Nth. hold ... once for 6s holds it 6s
                               long from then on; drop and late wait for it as long as for says
     poweroff X                a stop, and behind it a power failure: what ended cleanly must be on the disk
-    ioerror X                 the next write to a partition's log fails (EIO). A broker stops then, as Kafka does whose only log directory
+    ioerror X                 the next write to the log of any partition on X fails (EIO); leader(P) says which broker, not which log. A broker stops then, as Kafka does whose only log directory
                               fails, and is started again when the fault ends. ioerror X on read: the next read. So does
     shortwrite X              the next write writes only a part, and says so
     failsync X                the next fsync of a partition's log fails, and what it covered is lost once the broker has stopped

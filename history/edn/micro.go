@@ -19,7 +19,7 @@ func (b *builder) micro(m int32) (name string, args []int32, err error) {
 	if len(args) > 0 && (b.p.is(args[0], ":send") || b.p.is(args[0], ":poll")) {
 		return b.p.name(args[0]), args[1:], nil
 	}
-	return "", nil, b.p.wrong(m, "found %s, expected a micro-operation: [:send key value] or [:poll]", b.p.described(m))
+	return "", nil, b.p.wrong(m, "found %s, expected a micro-operation: [:send key value] or [:poll]", short(b.p.written(m)))
 }
 
 // invokeMicro makes an operation of each micro-operation that an entry asks for.
