@@ -45,20 +45,18 @@ type appended struct {
 type read struct {
 	op    *history.Op
 	floor history.Offset // it went through the log from here
-	to    history.Offset // up to here
+	to    edge           // up to here
 	whole bool           // between them it left nothing out
 	ends  bool           // and there is nothing behind
 	// disordered says that offsets in it do not rise, or begin below the one asked for: no log answers so.
 	disordered bool
 }
 
-// after is the offset behind o.
-func after(o history.Offset) history.Offset {
-	if o == math.MaxInt64 {
-		return o
-	}
-	return o + 1
-}
+// edge is an offset, or the one behind the last that there can be.
+type edge uint64
+
+// after is the edge behind an offset.
+func after(o history.Offset) edge { return edge(o) + 1 }
 
 // gather sorts a history's operations by partition, in order of first use.
 func gather(h *history.History, q Question) []*partition {
@@ -228,22 +226,25 @@ func (p *partition) claims(q Question) (claims map[string]*claim, placed map[spo
 // the high watermark says where the log ends. (An earlier one of them may have missed a write that was still on its way: the one that got
 // furthest counts.)
 func (p *partition) interpret(q Question, rested bool) {
-	furthest := history.UnknownOffset
+	furthest := edge(0)
 	for _, op := range p.polls {
-		r := &read{op: op, floor: max(op.Position, 0), to: max(op.Position, 0), whole: q.Dense}
-		least := op.Position
+		r := &read{op: op, floor: max(op.Position, 0), to: edge(max(op.Position, 0)), whole: q.Dense}
+		least := r.to
 		for i := range op.Records {
 			o := op.Records[i].Offset
-			r.disordered = r.disordered || o < least
+			if o < 0 || edge(o) < least {
+				r.disordered = true
+				continue
+			}
 			least = after(o)
-			r.to = max(r.to, least)
+			r.to = least
 		}
 		if op.Final && op.LogStart > 0 && op.Position <= op.LogStart {
 			r.floor = min(r.floor, p.removable) // a log that begins later lost what was before, unless it was to be removed
 		}
 		if op.Final {
 			furthest = max(furthest, r.to)
-			r.ends = rested && op.HW >= 0 && r.to >= op.HW
+			r.ends = rested && op.HW >= 0 && r.to >= edge(op.HW)
 		}
 		p.reads = append(p.reads, r)
 	}

@@ -280,3 +280,16 @@ func TestPicture(t *testing.T) {
 		t.Error("a window of hundreds of operations was drawn")
 	}
 }
+
+// TestWhereItStops checks that an objection names the answer that no order explains, behind forty operations that have one.
+func TestWhereItStops(t *testing.T) {
+	s := new(tale)
+	for i := range int64(40) {
+		s.acked(fmt.Sprint("v", i), history.Offset(i), 2*i+1, 2*i+2)
+	}
+	s.read("v0@0 v2@2", 91, 92).read("v0@0 v1@1", 93, 94)
+	got := Judge(&s.h, Question{Durable: true, Dense: true}, Budget{Steps: 100_000})
+	if len(got.Objects) != 1 || len(got.Objects[0].Ops) == 0 || got.Objects[0].Ops[0] != 40 {
+		t.Fatalf("%+v, expected an objection that begins with operation 40", got.Objects)
+	}
+}

@@ -10,8 +10,6 @@ import (
 
 	"github.com/anishathalye/porcupine"
 	"github.com/cespare/xxhash/v2"
-
-	"tidemark/history"
 )
 
 // model is a partition's log as porcupine checks it, during one window.
@@ -30,7 +28,7 @@ func newModel(base []*appended, w *window, b Budget) *model {
 // logState is the log at one moment of a window: where it ends, and a hash for each record since the window began, chained so that the last
 // one commits to them all. Two states are equal if end and hash are.
 type logState struct {
-	end   history.Offset // the smallest offset that the next append may have
+	end   edge // the smallest offset that the next append may have
 	chain uint64
 	last  *link
 }
@@ -90,7 +88,7 @@ func (s logState) append(a *appended) (bool, logState) {
 	if s.last != nil {
 		next = s.last.record.rank + 1
 	}
-	if a.offset < s.end || a.rank != next {
+	if a.offset < 0 || edge(a.offset) < s.end || a.rank != next {
 		return false, s
 	}
 	var b [16]byte
@@ -120,7 +118,7 @@ func (m *model) explains(ctx context.Context, s *logState, in *read) bool {
 	step := func(a *appended) (more, ok bool) {
 		looked++
 		switch {
-		case a.offset >= in.to:
+		case edge(a.offset) >= in.to:
 			return true, true // behind the answer
 		case i < 0:
 			return false, !in.whole || a.offset < in.floor
@@ -138,7 +136,7 @@ func (m *model) explains(ctx context.Context, s *logState, in *read) bool {
 			return ok
 		}
 	}
-	for n := sort.Search(len(m.base), func(n int) bool { return m.base[n].offset >= in.to }); n > 0; n-- {
+	for n := sort.Search(len(m.base), func(n int) bool { return edge(m.base[n].offset) >= in.to }); n > 0; n-- {
 		if looked%1024 == 0 && ctx.Err() != nil {
 			return false
 		}

@@ -2,6 +2,7 @@ package linear
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sort"
 	"time"
@@ -66,7 +67,7 @@ func (p *partition) windows(size sizes) []*window {
 	}
 	least := 0
 	for _, a := range p.appends {
-		for len(ends) > 0 && ends[0].to <= a.offset { // they all have the same end
+		for len(ends) > 0 && ends[0].to <= edge(a.offset) { // they all have the same end
 			least = max(least, at(ends[0].op.ReturnIndex))
 			ends = ends[1:]
 		}
@@ -186,7 +187,7 @@ func (w *window) stretch(p history.Partition) Stretch {
 		s.Ops = append(s.Ops, a.op.ID)
 	}
 	if n := len(w.appends); n > 0 {
-		s.Offset, s.End = w.appends[0].offset, after(w.appends[n-1].offset)
+		s.Offset, s.End = w.appends[0].offset, history.Offset(min(after(w.appends[n-1].offset), math.MaxInt64))
 	}
 	for _, r := range w.reads {
 		s.Ops = append(s.Ops, r.op.ID)
