@@ -202,8 +202,8 @@ func (b Budget) refuse(p *history.PartitionState, u *Unclean, f Strike) string {
 		}
 	}
 	if hit && len(dirty) >= b.MinISR && len(gone) > 0 {
-		return fmt.Sprintf("outside the fault budget: of %v, brokers %s would be unclean and %s may lack data; expected fewer than min.insync.replicas=%d unclean, or no data lost",
-			p.Partition, brokers(dirty), brokers(gone), b.MinISR)
+		return fmt.Sprintf("outside the fault budget: of %v, %s would be unclean and %s may lack data; expected fewer than min.insync.replicas=%d unclean, or no data lost",
+			p.Partition, named(dirty, "", ""), brokers(gone), b.MinISR)
 	}
 	return ""
 }
@@ -243,4 +243,13 @@ func brokers(bs []history.BrokerID) string {
 		words[i] = number(b)
 	}
 	return strings.Join(words, ",")
+}
+
+// named is brokers with what they are or do, in the singular or the plural: broker 1 serves, brokers 1,2 serve.
+func named(bs []history.BrokerID, one, many string) string {
+	who, verb := "broker ", one
+	if len(bs) != 1 {
+		who, verb = "brokers ", many
+	}
+	return strings.TrimSpace(who + brokers(bs) + " " + verb)
 }

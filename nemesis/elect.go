@@ -70,7 +70,7 @@ func (s *scene) elect(f Fault) ([]history.BrokerID, error) {
 	case p.Leader == bs[0]:
 		return bs, fmt.Errorf("broker %d leads %v already", bs[0], p.Partition)
 	case !slices.Contains(p.ISR, bs[0]):
-		return bs, fmt.Errorf("broker %d is not in the ISR %s of %v", bs[0], brokers(p.ISR), p.Partition)
+		return bs, fmt.Errorf("broker %d is not in the ISR of %v, which is %s", bs[0], p.Partition, brokers(p.ISR))
 	}
 	return bs, nil
 }

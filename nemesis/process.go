@@ -64,7 +64,7 @@ type outage struct {
 // be allowed. The lock is held.
 func (o *outage) claim(s history.ClusterState) string {
 	if taken := claim(o.process, o.event.Fault, o.event.Targets); len(taken) > 0 {
-		return fmt.Sprintf("brokers %s are down by another fault", brokers(taken))
+		return fmt.Sprintf("%s down by another fault", named(taken, "is", "are"))
 	}
 	if kind := o.line.Fault.Kind; crashes(kind) {
 		for _, b := range o.event.Targets {
@@ -205,7 +205,7 @@ func (o *outage) probe() (string, error) {
 	if k := o.line.Fault.Kind; k == world.CanWipe || k == world.CanNewDisk {
 		return o.empty()
 	}
-	return fmt.Sprintf("brokers %s %s", brokers(o.done), o.state()), nil
+	return fmt.Sprintf("%s %s", named(o.done, "", ""), o.state()), nil
 }
 
 // empty looks into the files of wiped brokers, where no replica may be left.
@@ -215,7 +215,7 @@ func (o *outage) empty() (string, error) {
 			return "", fmt.Errorf("broker %d still has %v up to offset %d", b, d.Partition, d.LEO)
 		}
 	}
-	return fmt.Sprintf("brokers %s %s, without any replica", brokers(o.done), world.ProcessGone), nil
+	return fmt.Sprintf("%s %s, without any replica", named(o.done, "", ""), world.ProcessGone), nil
 }
 
 func (o *outage) undo() error {
@@ -247,7 +247,7 @@ func (o *outage) verify() (string, error) {
 	if i := slices.Index(served, false); i >= 0 {
 		return "", fmt.Errorf("broker %d does not serve", o.event.Targets[i])
 	}
-	return fmt.Sprintf("brokers %s serve", brokers(o.event.Targets)), nil
+	return named(o.event.Targets, "serves", "serve"), nil
 }
 
 func (o *outage) release() {
