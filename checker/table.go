@@ -105,7 +105,8 @@ What was acknowledged in an incarnation that was deleted is no loss, as nobody c
 told of it while it was there must hold all the same, and a record of one incarnation in another's log is a phantom.
 
 Not judged: transactions (what Jepsen calls G0, G1c and precommitted reads), committed offsets of consumer groups, timestamps, headers and keys;
-and whether records that a DeleteRecords removed stay away: that they come back, as the log start goes back, is told by nothing.
+whether records that a DeleteRecords removed stay away (that they come back, as the log start goes back, is told by nothing); and whether the high
+watermark of an answer is below the records that it holds, or below what its leader acknowledged under acks=all by then.
 
 ## Classes
 
