@@ -83,7 +83,7 @@ func huntCommand() *cobra.Command {
 			if hashes {
 				return printHashes(c, h)
 			}
-			if err := recall(&h, w.corpus, known); err != nil {
+			if err := recall(c.ErrOrStderr(), &h, w.corpus, known); err != nil {
 				return usage(err)
 			}
 			w.out = o.out

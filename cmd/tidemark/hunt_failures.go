@@ -34,11 +34,14 @@ func (w huntWanted) check(world string) error {
 }
 
 // recall reads what a hunt is to know beforehand.
-func recall(h *harness.Hunt, corpus, known string) (err error) {
+func recall(log io.Writer, h *harness.Hunt, corpus, known string) (err error) {
 	h.Today = time.Now()
 	if corpus != "" {
 		if h.Corpus, err = harness.ReadCorpus(corpus); err != nil {
 			return fmt.Errorf("--corpus: %w", err)
+		}
+		if len(h.Corpus) == 0 {
+			fmt.Fprintf(log, "the corpus %s has no scenario yet\n", corpus)
 		}
 	}
 	if known == "" {

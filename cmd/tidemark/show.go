@@ -44,8 +44,12 @@ func setting(run history.Run) string {
 // lateMax bounds the lines of a plan that warnLate tells of.
 const lateMax = 5
 
-// warnLate says which lines of a plan come too late to strike.
+// warnLate says which lines of a plan come too late to strike, or cannot for another reason.
 func warnLate(log io.Writer, run history.Run) {
+	hopeless := harness.Hopeless(run)
+	for _, line := range hopeless[:min(len(hopeless), lateMax)] {
+		fmt.Fprintf(log, "warning: will be refused: %s\n", line)
+	}
 	late := harness.Late(run)
 	for i, line := range late {
 		if i == lateMax {
