@@ -69,7 +69,7 @@ func (f *positions) follow(i int32, op *history.Op, end history.Offset) {
 		f.consumers[op.Process] = r
 	}
 	r.start = max(r.start, f.c.mayBegin(op))
-	if over := (span{max(r.from, r.start), r.next}); r.moved && over.from < over.to {
+	if over := (span{max(r.from, r.start, f.c.mayHaveBegun(op)), r.next}); r.moved && over.from < over.to {
 		r.passed = append(r.passed, passed{over, r.from, i})
 	}
 	back := len(op.Records) > 0 && op.Position < r.next && op.Records[0].Offset < r.next

@@ -54,11 +54,20 @@ func (c *partCheck) mayBegin(op *history.Op) history.Offset {
 	if op.LogStart <= 0 || !c.dense {
 		return op.LogStart
 	}
+	return min(op.LogStart, c.mayHaveBegun(op))
+}
+
+// mayHaveBegun is the highest log start that any broker may have told a consumer by the time of an answer, in words that no answer holds
+// (OFFSET_OUT_OF_RANGE, say): the leader of the next epoch may not know of it.
+func (c *partCheck) mayHaveBegun(op *history.Op) history.Offset {
+	if !c.dense {
+		return c.log.trimmedTo()
+	}
 	n, _ := slices.BinarySearchFunc(c.asked, op.ReturnIndex, func(a asking, index int64) int { return cmp.Compare(a.index, index) })
 	if n == 0 {
 		return 0
 	}
-	return min(op.LogStart, c.asked[n-1].below)
+	return c.asked[n-1].below
 }
 
 // hearStart takes in the log start that an answer told.
