@@ -161,7 +161,8 @@ func anomaliesTopic() *cobra.Command {
 func anomaliesText() string {
 	var out strings.Builder
 	out.WriteString("From cause to consequence: of anomalies that concern one record or one offset the first is told, the others under it as implied.\n" +
-		"What is not an error is allowed, which a run's verdict says with its reason, or information. docs/anomalies.md has the whole table.\n\n" +
+		"What is not an error is allowed, which a run's verdict says with its reason, or information. docs/anomalies.md has the whole table.\n" +
+		"Value p3-70 is number 70 of producer 3; m-0-1 is a marker, which the harness writes to partition 0 once every fault is over.\n\n" +
 		"What a contract promises\n")
 	for line := range strings.Lines(checker.Terms) {
 		out.WriteString(folded("    " + strings.TrimSpace(line)))
