@@ -424,9 +424,6 @@ func (c *Controller) settle() {
 		if size := c.cfg.ProducerIDBlockSize; c.cfg.Bug.Bites(bug.ProducerIDsReissued, c.next.NextProducerID >= size) {
 			c.next.NextProducerID -= size
 		}
-		if size := c.cfg.ProducerIDBlockSize; c.cfg.Bug.Bites(bug.ProducerIDsReissued, c.next.NextProducerID >= size) {
-			c.next.NextProducerID -= size
-		}
 		c.sessions = freshSessions(c.next, c.now)
 		c.rebalanceAt = never
 		if c.cfg.AutoLeaderRebalance && c.cfg.LeaderImbalanceCheckInterval > 0 {
