@@ -117,11 +117,17 @@ func (c *logCheck) check() {
 	inParallel(len(c.parts), func(p int) { c.parts[p].check() })
 	for n, p := range c.parts {
 		c.anomalies = append(c.anomalies, p.anomalies...)
-		if topic, ok := history.Incarnated(c.numbers.names[n].Topic); !ok || topic != c.run.Recreated || len(p.finals) > 0 {
+		if !c.deleted(int32(n)) {
 			c.undecided += p.undecided // else it went with its topic: what was acknowledged there was deleted, not lost
 		}
 	}
 	c.checkObserved()
+}
+
+// deleted reports whether a partition went with its topic: nobody read it at the end.
+func (c *logCheck) deleted(part int32) bool {
+	topic, ok := history.Incarnated(c.numbers.names[part].Topic)
+	return ok && topic == c.run.Recreated && len(c.parts[part].finals) == 0
 }
 
 // check runs every part in the order in which one needs the other's result.
