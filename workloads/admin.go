@@ -17,53 +17,34 @@ import (
 // election of the preferred replica. It returns when a broker's metadata shows b as the leader, or after timeout with the last
 // thing that went wrong. client names the client in the network.
 func Elect(env world.Env, c world.Cluster, client string, p history.Partition, b history.BrokerID, timeout time.Duration) error {
-	deadline := env.Now() + timeout
 	e := &electing{client: newClient(env, c, client, timeout), partition: p, to: b}
 	defer e.client.close()
-	brokers := c.Brokers()
-	order := env.Rand("elect "+client, 0).Perm(len(brokers))
-	for try := 0; ; try++ {
-		e.client.timeout = max(min(timeout/4, deadline-env.Now()), time.Millisecond) // so that a silent broker leaves time for the others
-		leads, err := e.step(brokers[order[try%len(order)]])
-		if leads {
-			return nil
-		}
-		if errors.Is(err, errNoReplica) || env.Now()+electPause >= deadline {
-			return fmt.Errorf("electing broker %d leader of %s: %w", b, p, err)
-		}
-		env.Sleep(electPause)
+	if err := e.client.insist("elect "+client, timeout, errNoReplica, e.step); err != nil {
+		return fmt.Errorf("electing broker %d leader of %s: %w", b, p, err)
 	}
+	return nil
 }
-
-// electPause is the pause between two looks at who leads.
-const electPause = 50 * time.Millisecond
 
 // Reassign moves a partition to other replicas by one request to the controller that some broker names, sent again until one is answered: a
 // reassignment to the same replicas changes nothing. It returns what went wrong last after timeout.
 func Reassign(env world.Env, c world.Cluster, client string, p history.Partition, to []history.BrokerID, timeout time.Duration) error {
-	deadline := env.Now() + timeout
 	e := &electing{client: newClient(env, c, client, timeout), partition: p}
 	defer e.client.close()
 	replicas := make([]int32, len(to))
 	for i, b := range to {
 		replicas[i] = int32(b)
 	}
-	brokers := c.Brokers()
-	order := env.Rand("reassign "+client, 0).Perm(len(brokers))
-	for try := 0; ; try++ {
-		e.client.timeout = max(min(timeout/4, deadline-env.Now()), time.Millisecond)
-		md, err := askMetadata(e.client, brokers[order[try%len(order)]], p.Topic)
-		if err == nil {
-			err = e.reassign(history.BrokerID(md.ControllerID), replicas)
+	err := e.client.insist("reassign "+client, timeout, nil, func(via history.BrokerID) error {
+		md, err := askMetadata(e.client, via, p.Topic)
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			return nil
-		}
-		if env.Now()+electPause >= deadline {
-			return fmt.Errorf("reassigning %s to %v: %w", p, to, err)
-		}
-		env.Sleep(electPause)
+		return e.reassign(history.BrokerID(md.ControllerID), replicas)
+	})
+	if err != nil {
+		return fmt.Errorf("reassigning %s to %v: %w", p, to, err)
 	}
+	return nil
 }
 
 // errUnderWay says that an election must wait.
@@ -121,30 +102,30 @@ type electing struct {
 }
 
 // step asks a broker how things stand and brings them one step nearer, through the controller that it names.
-func (e *electing) step(via history.BrokerID) (leads bool, err error) {
+func (e *electing) step(via history.BrokerID) error {
 	md, err := askMetadata(e.client, via, e.partition.Topic)
 	if err != nil {
-		return false, err
+		return err
 	}
 	parts := md.Topics[0].Partitions
 	i := slices.IndexFunc(parts, func(p kmsg.MetadataResponseTopicPartition) bool { return p.Partition == e.partition.Index })
 	if i < 0 {
-		return false, fmt.Errorf("broker %d does not know the partition", via)
+		return fmt.Errorf("broker %d does not know the partition", via)
 	}
 	if history.BrokerID(parts[i].Leader) == e.to {
-		return true, nil
+		return nil
 	}
 	if !slices.Contains(parts[i].Replicas, int32(e.to)) {
-		return false, fmt.Errorf("%w: the replicas are %v", errNoReplica, parts[i].Replicas)
+		return fmt.Errorf("%w: the replicas are %v", errNoReplica, parts[i].Replicas)
 	}
 	controller := history.BrokerID(md.ControllerID)
 	if controller < 0 {
-		return false, fmt.Errorf("%w: broker %d", errNoController, via)
+		return fmt.Errorf("%w: broker %d", errNoController, via)
 	}
 	if parts[i].Replicas[0] != int32(e.to) {
 		now, err := e.resting(controller)
 		if err != nil {
-			return false, err
+			return err
 		}
 		replicas := []int32{int32(e.to)}
 		for _, r := range now {
@@ -153,13 +134,13 @@ func (e *electing) step(via history.BrokerID) (leads bool, err error) {
 			}
 		}
 		if err := e.reassign(controller, replicas); err != nil {
-			return false, err
+			return err
 		}
 	}
 	if err := e.elect(controller); err != nil {
-		return false, err
+		return err
 	}
-	return false, fmt.Errorf("elected, but broker %d still tells leader %d", via, parts[i].Leader)
+	return fmt.Errorf("elected, but broker %d still tells leader %d", via, parts[i].Leader)
 }
 
 // reassign sends one AlterPartitionReassignments request (KIP-455).

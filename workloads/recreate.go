@@ -16,22 +16,17 @@ import (
 // CreateTopics by its name, each sent again until it is answered. It returns the new incarnation's name in the history, or after timeout what
 // went wrong last; the topic may then be gone, and another call creates it. factor is for a topic that is not there.
 func Recreate(env world.Env, c world.Cluster, client, topic string, factor int, timeout time.Duration) (string, error) {
-	deadline := env.Now() + timeout
 	r := &recreating{client: newClient(env, c, client, timeout), topic: topic, factor: factor, parts: 1}
 	defer r.client.close()
-	brokers := c.Brokers()
-	order := env.Rand("recreate "+client, 0).Perm(len(brokers))
-	for try := 0; ; try++ {
-		r.client.timeout = max(min(timeout/4, deadline-env.Now()), time.Millisecond)
-		name, err := r.step(brokers[order[try%len(order)]])
-		if err == nil {
-			return name, nil
-		}
-		if env.Now()+electPause >= deadline {
-			return "", fmt.Errorf("recreating %s: %w", topic, err)
-		}
-		env.Sleep(electPause)
+	var name string
+	err := r.client.insist("recreate "+client, timeout, nil, func(via history.BrokerID) (err error) {
+		name, err = r.step(via)
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("recreating %s: %w", topic, err)
 	}
+	return name, nil
 }
 
 // recreating is a topic that is deleted and created again.

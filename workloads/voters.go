@@ -15,26 +15,16 @@ import (
 // ChangeVoter adds broker b, on the disk of that id, to the voters of the controller quorum, or removes it (KIP-853). It is asked again until
 // the change is made, or refused for good, or timeout has passed.
 func ChangeVoter(env world.Env, c world.Cluster, client string, b history.BrokerID, directory [16]byte, add bool, timeout time.Duration) error {
-	deadline := env.Now() + timeout
 	v := &voting{client: newClient(env, c, client, timeout), broker: b, directory: directory}
 	defer v.client.close()
 	what, ask := "removing", v.remove
 	if add {
 		what, ask = "adding", v.add
 	}
-	brokers := c.Brokers()
-	order := env.Rand("voters "+client, 0).Perm(len(brokers))
-	for try := 0; ; try++ {
-		v.client.timeout = max(min(timeout/4, deadline-env.Now()), time.Millisecond)
-		err := ask(brokers[order[try%len(order)]])
-		if err == nil {
-			return nil
-		}
-		if errors.Is(err, kerr.InvalidRequest) || env.Now()+electPause >= deadline {
-			return fmt.Errorf("%s voter %d: %w", what, b, err)
-		}
-		env.Sleep(electPause)
+	if err := v.client.insist("voters "+client, timeout, kerr.InvalidRequest, ask); err != nil {
+		return fmt.Errorf("%s voter %d: %w", what, b, err)
 	}
+	return nil
 }
 
 // voting is one change of the voters under way.

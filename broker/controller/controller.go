@@ -1,9 +1,9 @@
 // Package controller is one member of the controller quorum: the cluster's metadata in a raft log (what ZooKeeper did, KIP-500,
 // KIP-595), sessions and fencing (KIP-631), elections (KIP-966), all as pure decisions around etcd's raft.
 //
-// quorum.go and raftlog.go replicate the log, snapshot.go shortens it, voters.go and directory.go say who votes. A decision (register.go, heartbeat.go, alter_partition.go, create_topics.go,
-// delete_topics.go, elect_leaders.go, reassign.go) is a function from what is known and a request to records and an answer; rules.go and
-// election.go hold the predicates that they are made of. This file ties the two together: the active controller decides on the
+// quorum.go and raftlog.go replicate the log, snapshot.go shortens it, voters.go and directory.go say who votes. A decision (register.go,
+// heartbeat.go, alter_partition.go, create_topics.go, delete_topics.go, elect_leaders.go, reassign.go) is a function from what is known and a
+// request to records and an answer; rules.go and election.go hold the predicates that they are made of. This file ties the two together: the active controller decides on the
 // metadata as it will be once everything proposed is committed, and answers when that is so.
 package controller
 
@@ -129,9 +129,9 @@ func (c *Controller) Step(now time.Duration, data []byte) error {
 }
 
 // Handle takes a request for the active controller: BrokerRegistration, BrokerHeartbeat, AlterPartition, AllocateProducerIds, CreateTopics,
-// DeleteTopics, ElectLeaders, AlterPartitionReassignments, ListPartitionReassignments, AddRaftVoter, RemoveRaftVoter. The answer comes in Output once what it changed, and
-// what it was decided on, is committed; NOT_CONTROLLER where this member is not the active one, or stops being it before the
-// commit.
+// DeleteTopics, ElectLeaders, AlterPartitionReassignments, ListPartitionReassignments, AddRaftVoter, RemoveRaftVoter. The answer comes in
+// Output once what it changed, and what it was decided on, is committed; NOT_CONTROLLER where this member is not the active one, or stops
+// being it before the commit.
 func (c *Controller) Handle(now time.Duration, req kmsg.Request, tok Token) {
 	c.Tick(now) // what is due comes first: a session that ran out has no say
 	if !c.IsActive() {

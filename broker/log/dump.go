@@ -23,7 +23,7 @@ func Dump(fsys disk.FS, dir string) (Contents, error) {
 	if _, err := fsys.ReadDir(dir); err != nil {
 		return c, fmt.Errorf("dump %s: %w", dir, err)
 	}
-	bases, err := listSegments(fsys, dir)
+	bases, err := listFiles(fsys, dir, logSuffix)
 	if err != nil {
 		return c, fmt.Errorf("dump %s: %w", dir, err)
 	}

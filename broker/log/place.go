@@ -17,7 +17,7 @@ type Place struct {
 // those of the batches from the one that holds the point on, and whatever stands behind them. It leaves out each batch's leader epoch, which
 // the CRC does not cover, as leaders write it. It changes nothing.
 func Guarded(fsys disk.FS, dir string, recoveryPoint kafka.Offset) ([]Place, error) {
-	bases, err := listSegments(fsys, dir)
+	bases, err := listFiles(fsys, dir, logSuffix)
 	if err != nil {
 		return nil, fmt.Errorf("look into %s: %w", dir, err)
 	}

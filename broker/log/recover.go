@@ -50,7 +50,7 @@ func OpenFrom(fsys disk.FS, dir string, cfg Config, start, recoveryPoint kafka.O
 }
 
 func (l *Log) open(start, recoveryPoint kafka.Offset, clean bool) (Recovery, error) {
-	bases, err := listSegments(l.fs, l.dir)
+	bases, err := listFiles(l.fs, l.dir, logSuffix)
 	if err == nil {
 		bases, err = l.dropBelow(start, bases)
 	}
@@ -110,8 +110,8 @@ func (l *Log) open(start, recoveryPoint kafka.Offset, clean bool) (Recovery, err
 	return r.Recovery, nil
 }
 
-// listSegments returns the base offsets of the log files in dir, ascending; none if there is no such directory.
-func listSegments(fsys disk.FS, dir string) ([]kafka.Offset, error) {
+// listFiles returns the offsets that name the files of that suffix in dir, ascending; none if there is no such directory.
+func listFiles(fsys disk.FS, dir, suffix string) ([]kafka.Offset, error) {
 	names, err := fsys.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -119,18 +119,18 @@ func listSegments(fsys disk.FS, dir string) ([]kafka.Offset, error) {
 	if err != nil {
 		return nil, err
 	}
-	var bases []kafka.Offset
+	var at []kafka.Offset
 	for _, name := range names {
-		digits, ok := strings.CutSuffix(name, logSuffix)
+		digits, ok := strings.CutSuffix(name, suffix)
 		if !ok || len(digits) != 20 {
 			continue
 		}
-		if base, err := strconv.ParseInt(digits, 10, 64); err == nil && base >= 0 {
-			bases = append(bases, kafka.Offset(base))
+		if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n >= 0 {
+			at = append(at, kafka.Offset(n))
 		}
 	}
-	slices.Sort(bases)
-	return bases, nil
+	slices.Sort(at)
+	return at, nil
 }
 
 // create makes an empty log where no segment is.

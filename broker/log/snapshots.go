@@ -9,8 +9,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"tidemark/broker/bug"
 	"tidemark/broker/disk"
@@ -134,26 +132,6 @@ func (l *Log) snapshotSteps() (steps []disk.Step) {
 	return steps
 }
 
-// listSnapshots returns the offsets of the snapshot files in dir, ascending.
-func listSnapshots(fsys disk.FS, dir string) ([]kafka.Offset, error) {
-	names, err := fsys.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	var at []kafka.Offset
-	for _, name := range names {
-		digits, ok := strings.CutSuffix(name, snapshotSuffix)
-		if !ok || len(digits) != 20 {
-			continue
-		}
-		if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n >= 0 {
-			at = append(at, kafka.Offset(n))
-		}
-	}
-	slices.Sort(at)
-	return at, nil
-}
-
 // recoverProducers reads the producers' state of a log that was opened. Snapshots that are not at a segment's beginning go for good: one
 // above the log's end would be believed once other records stand there.
 func (l *Log) recoverProducers() error {
@@ -163,7 +141,7 @@ func (l *Log) recoverProducers() error {
 	if l.cfg.Bug.Bites(bug.ProducersForgotten, len(l.producers.byID) > 0) {
 		l.producers.byID = nil
 	}
-	all, err := listSnapshots(l.fs, l.dir)
+	all, err := listFiles(l.fs, l.dir, snapshotSuffix)
 	if err != nil {
 		return err
 	}
@@ -206,7 +184,7 @@ func (l *Log) removeSnapshot(at kafka.Offset) error {
 
 // loadProducers reads the last usable snapshot at or below the log's end, then walks the batches behind it.
 func (l *Log) loadProducers() error {
-	all, err := listSnapshots(l.fs, l.dir)
+	all, err := listFiles(l.fs, l.dir, snapshotSuffix)
 	if err != nil {
 		return err
 	}
