@@ -18,8 +18,7 @@ func race(ctx context.Context, first, end, workers int, more func() bool, do fun
 				if !ok {
 					return
 				}
-				won := do(mine, n)
-				r.over(n, won && mine.Err() == nil)
+				r.over(n, do(mine, n) && mine.Err() == nil)
 			}
 		})
 	}
@@ -51,10 +50,10 @@ func (r *racing) over(n int, won bool) {
 	defer r.mu.Unlock()
 	r.cancel[n]()
 	delete(r.cancel, n)
-	if !won {
-		return
+	if !won || n >= r.end {
+		return // behind a winner, even where it ended too early to be cut off
 	}
-	r.won, r.end = n, n // whoever still runs and wins has a lower number, or was cut off
+	r.won, r.end = n, n
 	for m, cancel := range r.cancel {
 		if m > n {
 			cancel()

@@ -44,6 +44,20 @@ func TestTheLowestWinsTheRace(t *testing.T) {
 	})
 }
 
+// TestALateWordIsNoWin when a number ended in the very moment in which a lower one won, and reports only after that.
+func TestALateWordIsNoWin(t *testing.T) {
+	r := racing{next: 3, end: 9, won: -1, cancel: map[int]context.CancelFunc{}}
+	for range 3 {
+		r.take(context.Background())
+	}
+	for _, n := range []int{4, 3, 5} {
+		r.over(n, true)
+	}
+	if r.won != 3 {
+		t.Errorf("%d won, expected 3", r.won)
+	}
+}
+
 // TestARaceEndsWithItsContext and with whoever says that no more is wanted.
 func TestARaceEndsWithItsContext(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
