@@ -92,8 +92,9 @@ func (c *Cluster) Observe() history.ClusterState {
 	return out
 }
 
-// learn takes in what a broker says of its replicas.
+// learn takes in what a broker says of its replicas: what an earlier incarnation had is not this one's.
 func (m *machine) learn(s *debug.State) {
+	m.forget()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, r := range s.Replicas {

@@ -30,18 +30,17 @@ type replica struct {
 	broker    history.BrokerID
 }
 
-// mark is what is known of one unclean replica. The committed ISR may name a replica for as long as its old session lasts,
-// so its name there proves nothing until the controller is seen to have dealt with the new incarnation.
+// mark is what is known of one unclean replica. The committed ISR may name a replica for as long as its old session lasts, and as an
+// eligible leader replica the dead incarnation may even be elected back into it, so its name there proves nothing until the controller is
+// known to have registered the new incarnation.
 type mark struct {
 	lost  bool          // data may be gone
 	down  bool          // not started again
 	since time.Duration // of the start
-	epoch history.Epoch // the partition's leader epoch, as far as it was seen while it was down
-	out   bool          // seen outside the ISR since it went down
 }
 
-// registeredWithin is how long after its start a replica that never left the committed ISR still counts as unclean: several
-// sessions, after which the controller has either registered the new incarnation or fenced the old one.
+// registeredWithin is how long after its start a replica of which its broker tells nothing counts as unclean: several sessions, after
+// which the controller has either registered the new incarnation or fenced the old one.
 const registeredWithin = 15 * time.Second
 
 // Empty reports whether every replica is clean.
@@ -65,11 +64,7 @@ func (u *Unclean) Down(s history.ClusterState, b history.BrokerID, lost bool) {
 			u.marks = make(map[replica]mark)
 		}
 		key := replica{p.Partition, b}
-		u.marks[key] = mark{
-			lost:  lost || u.marks[key].lost,
-			down:  true,
-			epoch: p.Epoch,
-		}
+		u.marks[key] = mark{lost: lost || u.marks[key].lost, down: true}
 	}
 }
 
@@ -108,22 +103,18 @@ func (u *Unclean) See(s history.ClusterState, began time.Duration) {
 			r := &p.Replicas[j]
 			key := replica{p.Partition, r.Broker}
 			m, ok := u.marks[key]
-			if ok && m.down && p.Epoch > m.epoch {
-				m.epoch = p.Epoch
-				u.marks[key] = m
-			}
 			switch {
-			case !ok:
-			case !slices.Contains(p.ISR, r.Broker):
-				m.out = true
-				u.marks[key] = m
-			case m.down || began < m.since, m.lost && !reaches(p, r):
-			case m.out, r.Up && r.Leads && r.Epoch > m.epoch, began >= m.since+registeredWithin:
+			case !ok, m.down, began < m.since, !slices.Contains(p.ISR, r.Broker), m.lost && !reaches(p, r):
+			case follows(r), began >= m.since+registeredWithin:
 				delete(u.marks, key)
 			}
 		}
 	}
 }
+
+// follows reports whether a replica's broker acts on the metadata, which no incarnation does before that contains its own registration. By
+// then whatever the controller granted to the incarnation before it is taken back.
+func follows(r *history.ReplicaState) bool { return r.Up && r.Epoch >= 0 }
 
 // forget drops what is known of replicas that a reassignment took away: whatever they have, nothing is expected of them. One that comes back
 // is outside the ISR, and joins it with all that the leader has.

@@ -19,8 +19,9 @@ import (
 //
 //	kill 1 | powerfail 1 | wipe 1 | stop 1 | start 1
 //	                                          what happened to a broker
-//	see isr=12 [leader=1] [epoch=3] [up=123] [short=3]
-//	                                          an observation (brokers 1, 2, 3; defaults: leader the first, epoch 1, all up);
+//	see isr=12 [leader=1] [up=123] [new=2] [short=3]
+//	                                          an observation (brokers 1, 2, 3; defaults: leader the first, all up); the new
+//	                                          ones have not heard of their registration, so that the old one may be meant;
 //	                                          the logs of the short ones end below the leader's high watermark
 //	wait 20s
 //	ask kill 1,2 [others=1] [calm=1s]         whether it would be inside, and what is unclean (defaults: no other fault, and
@@ -31,7 +32,7 @@ func TestBudget(t *testing.T) {
 			b := Budget{MinISR: 2, ELR: !d.HasArg("classic"), Ignored: d.HasArg("ignored")}
 			d.MaybeScanArgs(t, "min", &b.MinISR)
 			var u Unclean
-			s := onePartition("123", "", "", "123")
+			s := onePartition("123", "", "123")
 			var now time.Duration
 			var out strings.Builder
 			for line := range strings.SplitSeq(d.Input, "\n") {
@@ -56,9 +57,12 @@ func TestBudget(t *testing.T) {
 						k, v, _ := strings.Cut(w, "=")
 						args[k] = v
 					}
-					s = onePartition(args["isr"], args["leader"], args["epoch"], args["up"])
+					s = onePartition(args["isr"], args["leader"], args["up"])
 					for i := range s.Partitions[0].Replicas {
 						r := &s.Partitions[0].Replicas[i]
+						if strings.Contains(args["new"], fmt.Sprint(r.Broker)) {
+							r.Epoch, r.Leads = -1, false
+						}
 						if r.LEO, r.HW = 10, 10; strings.Contains(args["short"], fmt.Sprint(r.Broker)) {
 							r.LEO = 9
 						}
@@ -96,7 +100,7 @@ func TestBudget(t *testing.T) {
 
 func oneBroker(s string) history.BrokerID { return history.BrokerID(s[0] - '0') }
 
-func onePartition(isr, leader, epoch, up string) history.ClusterState {
+func onePartition(isr, leader, up string) history.ClusterState {
 	p := history.PartitionState{Partition: testParts[0], Leader: history.NoBroker, Epoch: 1}
 	for _, c := range isr {
 		p.ISR = append(p.ISR, oneBroker(string(c)))
@@ -105,9 +109,6 @@ func onePartition(isr, leader, epoch, up string) history.ClusterState {
 		p.Leader = oneBroker(leader)
 	} else if len(p.ISR) > 0 {
 		p.Leader = p.ISR[0]
-	}
-	if epoch != "" {
-		p.Epoch = history.Epoch(epoch[0] - '0')
 	}
 	for b := history.BrokerID(1); b <= 3; b++ {
 		alive := strings.Contains(up, string(rune('0'+b)))
@@ -138,7 +139,7 @@ func TestBudgetKeepsItsWord(t *testing.T) {
 		b := Budget{MinISR: rapid.IntRange(1, 3).Draw(t, "min"), ELR: rapid.Bool().Draw(t, "elr")}
 		var u Unclean
 		isr := map[history.BrokerID]bool{1: true, 2: true, 3: true}
-		unclean, lost, down := map[history.BrokerID]bool{}, map[history.BrokerID]bool{}, map[history.BrokerID]bool{}
+		unclean, lost, down, booting := map[history.BrokerID]bool{}, map[history.BrokerID]bool{}, map[history.BrokerID]bool{}, map[history.BrokerID]bool{}
 		state := func() history.ClusterState {
 			text := ""
 			for id := history.BrokerID(1); id <= 3; id++ {
@@ -146,11 +147,17 @@ func TestBudgetKeepsItsWord(t *testing.T) {
 					text += fmt.Sprint(id)
 				}
 			}
-			return onePartition(text, "", "", "123")
+			s := onePartition(text, "", "123")
+			for i := range s.Partitions[0].Replicas {
+				if r := &s.Partitions[0].Replicas[i]; booting[r.Broker] {
+					r.Epoch, r.Leads = -1, false
+				}
+			}
+			return s
 		}
 		for now := time.Second; now < registeredWithin; now += time.Second {
 			id := history.BrokerID(rapid.IntRange(1, 3).Draw(t, "broker"))
-			switch what := rapid.SampledFrom([]string{"kill", "powerfail", "wipe", "start", "leave", "join"}).Draw(t, "what"); {
+			switch what := rapid.SampledFrom([]string{"kill", "powerfail", "wipe", "start", "register", "leave", "join", "revive"}).Draw(t, "what"); {
 			case (what == "kill" || what == "powerfail" || what == "wipe") && !down[id]:
 				loses := what != "kill"
 				if b.Refuse(state(), &u, Strike{Kind: world.Ability(what), Targets: []history.BrokerID{id}, Calm: time.Minute}) != "" {
@@ -160,11 +167,15 @@ func TestBudgetKeepsItsWord(t *testing.T) {
 				down[id], unclean[id], lost[id] = true, true, lost[id] || loses
 			case what == "start" && down[id]:
 				u.Started(state(), id, now)
-				down[id] = false
+				down[id], booting[id] = false, true
+			case what == "register" && booting[id]:
+				booting[id], isr[id] = false, false
 			case what == "leave":
 				isr[id] = false
-			case what == "join" && !down[id] && !isr[id]:
+			case what == "join" && !down[id] && !booting[id] && !isr[id]:
 				isr[id], unclean[id], lost[id] = true, false, false
+			case what == "revive" && (down[id] || booting[id]):
+				isr[id] = true
 			}
 			u.See(state(), now)
 			n, gone := 0, false

@@ -63,13 +63,14 @@ func (w *World) Observe() history.ClusterState {
 	return s
 }
 
-// look updates what is known of every replica of every broker that runs.
+// look updates what is known of every replica of every broker that runs: what an earlier incarnation had is not this one's.
 func (w *World) look() {
 	for _, h := range w.hosts {
 		n, ok := h.node.(*broker.Node)
 		if !ok || h.state != hostUp {
 			continue
 		}
+		clear(h.last)
 		n.EachReplica(func(p *replica.Partition) {
 			h.last[w.name(p.Name(), p.TopicID())] = history.ReplicaState{
 				Broker: h.id, Leads: p.Leads(), Epoch: history.Epoch(p.Epoch()), LEO: history.Offset(p.Log().End()),
