@@ -302,7 +302,7 @@ func plainerRoles(run history.Run, t nemesis.Target) (out []nemesis.Target) {
 	return append(out, nemesis.Target{Role: nemesis.Leader, Partition: p}, nemesis.Target{Role: nemesis.Follower, Partition: p})
 }
 
-// plainerTrigger proposes the event itself for a time after it, and an earlier one of its kind.
+// plainerTrigger proposes the event itself for a time after it, one that counts from the start, and an earlier one of its kind.
 func plainerTrigger(t nemesis.Trigger) (out []nemesis.Trigger) {
 	if t.Plus != 0 {
 		event := t
@@ -312,6 +312,11 @@ func plainerTrigger(t nemesis.Trigger) (out []nemesis.Trigger) {
 			event.Plus = plus
 			out = append(out, event)
 		}
+	}
+	if t.Kind != nemesis.AtTime && t.At != 0 {
+		event := t
+		event.At = 0
+		out = append(out, event)
 	}
 	if t.Kind == nemesis.AtTime || t.Kind == nemesis.WhenISR || t.Kind == nemesis.WhenLeader {
 		return out
@@ -336,9 +341,6 @@ func shorterTimes(run history.Run) (out []history.Run) {
 			plain[i].For = d
 			out = append(out, planned(run, plain))
 		}
-		if l.Trigger.Kind != nemesis.AtTime {
-			continue
-		}
 		for _, at := range rounder(l.Trigger.At, false) {
 			plain := slices.Clone(lines)
 			plain[i].Trigger.At = at
@@ -353,7 +355,7 @@ func earlier(run history.Run) []history.Run {
 	lines := planOf(run).Lines
 	first := run.Duration
 	for _, l := range lines {
-		if l.Trigger.Kind == nemesis.AtTime {
+		if l.Trigger.Kind == nemesis.AtTime || l.Trigger.At > 0 {
 			first = min(first, l.Trigger.At)
 		}
 	}
@@ -363,7 +365,7 @@ func earlier(run history.Run) []history.Run {
 	}
 	soon := slices.Clone(lines)
 	for i := range soon {
-		if soon[i].Trigger.Kind == nemesis.AtTime {
+		if soon[i].Trigger.Kind == nemesis.AtTime || soon[i].Trigger.At > 0 {
 			soon[i].Trigger.At -= by
 		}
 	}

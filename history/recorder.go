@@ -22,6 +22,7 @@ type Recorder struct {
 	late   bool     // some entry was recorded later than it happened
 	notify []func() // replaced as a whole, so that a copy may be called outside the lock
 	struck func(FaultEvent)
+	taken  func(Step)
 }
 
 // NewRecorder returns a recorder that keeps everything in memory and, unless sink is nil, also appends it to sink.
@@ -163,7 +164,18 @@ func (r *Recorder) StepAt(s Step, at time.Duration) {
 	if r.sink != nil {
 		r.sink.Step(&s)
 	}
+	taken := r.taken
 	r.done()
+	if taken != nil {
+		taken(s)
+	}
+}
+
+// OnStep registers the function that is called with every protocol step after it is recorded (outside the lock).
+func (r *Recorder) OnStep(fn func(Step)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.taken = fn
 }
 
 // Dump records a replica's dump; Index and Time are set here.

@@ -38,7 +38,7 @@ func drawTrigger(t *rapid.T) Trigger {
 	switch tr.Kind {
 	case AtTime:
 		tr.At = drawDuration(t, 0)
-	case AfterCatches:
+	case AfterCatches, AfterReleases:
 		tr.Count = rapid.Int64Range(1, countMax).Draw(t, "count")
 	case AfterAcks, AfterElections, AfterShrinks, AfterExpands:
 		tr.Count = rapid.Int64Range(1, countMax).Draw(t, "count")
@@ -52,6 +52,9 @@ func drawTrigger(t *rapid.T) Trigger {
 		if rapid.Bool().Draw(t, "some") {
 			tr.Broker = drawBroker(t)
 		}
+	}
+	if tr.Kind != AtTime && rapid.Bool().Draw(t, "since") {
+		tr.At = drawDuration(t, 1)
 	}
 	if tr.Kind != AtTime && rapid.Bool().Draw(t, "later") {
 		tr.Plus = drawDuration(t, 1)

@@ -54,7 +54,7 @@ func Generate(rnd *rand.Rand, s Space) Plan {
 		before := d.catches
 		over := d.scene(t)
 		for range 2 {
-			if d.catches > before && d.chance(0.4) {
+			if d.catches > before && d.chance(0.5) {
 				over = max(over, d.echo(t, over))
 			}
 		}
@@ -101,7 +101,8 @@ type drawer struct {
 	logical float64       // how often a trigger is an event
 	lonely  bool          // faults come one or two at a time
 	lines   []drawn
-	catches int64         // of them, faults on messages
+	catches int           // of them, faults on messages
+	caught  time.Duration // when the last of those is meant to come
 	whole   time.Duration // when those that crashed are back in the ISR, about
 	synced  time.Duration // when those that lost data are
 }
@@ -257,6 +258,7 @@ func (d *drawer) on(t Trigger, at time.Duration, f Fault, length time.Duration) 
 	d.lines = append(d.lines, drawn{l, at})
 	if meets(f.Kind) {
 		d.catches++
+		d.caught = at
 	}
 	over = at + length
 	if crashes(f.Kind) {

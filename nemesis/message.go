@@ -184,6 +184,7 @@ type catch struct {
 	*life
 	links  []link
 	number int          // of the world's; 0 while it is not in force
+	met    bool         // a message, as the world tells at once if it can
 	last   world.Caught // as last seen
 }
 
@@ -196,7 +197,7 @@ func (*catch) claim(history.ClusterState) string { return "" }
 
 func (c *catch) apply() (detail string, err error) {
 	f := c.line.Fault
-	m := world.MessageFault{Kind: f.Kind, API: f.API, Responses: f.Responses, Nth: int(f.Nth), Delay: f.By}
+	m := world.MessageFault{Kind: f.Kind, API: f.API, Responses: f.Responses, Nth: int(f.Nth), Delay: f.By, Met: c.meet}
 	if f.Kind == world.CanHold && f.Nth > 0 {
 		m.Delay = c.line.For
 	}
@@ -223,12 +224,22 @@ func end(b history.BrokerID) string {
 	return number(b)
 }
 
+// meet wakes the probe.
+func (c *catch) meet() {
+	first := false
+	c.locked(func() { first, c.met = !c.met, true })
+	if first {
+		c.changed.Notify()
+	}
+}
+
 // messageEvery is the pause between two looks whether a message has come.
 const messageEvery = 10 * time.Millisecond
 
 // probe waits for a message that meets the fault, at most until the fault's end. One that waits for a single message is over when that is.
 func (c *catch) probe() (detail string, err error) {
 	for {
+		c.locked(func() { c.met = false })
 		if c.last, err = c.Cluster.Caught(c.number); err != nil {
 			return "", err
 		}
@@ -238,12 +249,12 @@ func (c *catch) probe() (detail string, err error) {
 			if c.line.Fault.Nth > 0 {
 				c.end = min(c.until, c.Env.Now()+c.over())
 			}
-			c.met()
+			c.run.met()
 			return c.text(), nil
 		case left <= 0:
 			return "", fmt.Errorf("%w: %s", errUnmet, c.what())
 		}
-		c.Env.Sleep(min(messageEvery, left))
+		c.wait(func() bool { return c.met }, min(messageEvery, left))
 	}
 }
 
@@ -274,7 +285,9 @@ func (c *catch) undo() (err error) {
 		err = c.Cluster.EndCatch(c.number)
 	}
 	if err == nil {
-		c.number = 0
+		if c.number = 0; c.last.Messages > 0 && c.line.Fault.Kind != world.CanDrop {
+			c.letGo()
+		}
 	}
 	return err
 }

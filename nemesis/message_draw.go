@@ -161,7 +161,7 @@ func (d *drawer) race(t time.Duration) time.Duration {
 	}
 	lasts := d.length(second.Kind)
 	if d.catches > 0 && d.chance(0.5) {
-		return max(over, d.on(Trigger{Kind: AfterCatches, Count: d.catches}, at, second, lasts))
+		return max(over, d.on(d.next(AfterCatches, d.caught), at, second, lasts))
 	}
 	return max(over, d.add(at, second, lasts))
 }
@@ -191,8 +191,8 @@ func (d *drawer) reentry(t time.Duration) time.Duration {
 	return max(over, d.on(shrunk, t+min(d.telling, (over-t)/2), second, d.length(second.Kind)))
 }
 
-// echo is a fault that strikes when the last fault on messages has met one: around the same partition, and most of the time one that keeps
-// replicas apart, or that ends a leadership, while the message is under way or lost.
+// echo is a fault that strikes when the last fault on messages has met one, while it is under way or lost, or when it has let go of it: around the
+// same partition, and most of the time one that keeps replicas apart, or that ends a leadership.
 func (d *drawer) echo(t, over time.Duration) time.Duration {
 	p := d.part()
 	f := d.fault(d.kind(), p)
@@ -202,7 +202,11 @@ func (d *drawer) echo(t, over time.Duration) time.Duration {
 	case x < 0.8:
 		f = d.strike(p)
 	}
-	return d.on(Trigger{Kind: AfterCatches, Count: d.catches}, t+d.upTo(over-t), f, d.length(f.Kind))
+	when := AfterCatches
+	if d.chance(0.5) {
+		when = AfterReleases
+	}
+	return d.on(d.next(when, d.caught), t+d.upTo(over-t), f, d.length(f.Kind))
 }
 
 // messageKinds are the kinds that single messages meet.

@@ -20,7 +20,7 @@ const (
 )
 
 const (
-	expectTrigger = "at T, after N acks, after N elections, after N shrinks, after N expands, after N catches, when isr(P) = N or when leader(P) = N"
+	expectTrigger = "at T, after N acks, after N elections, after N shrinks, after N expands, after N catches, after N releases, when isr(P) = N or when leader(P) = N"
 	expectTopic   = "topic/index, such as orders/0"
 )
 
@@ -59,6 +59,9 @@ func Parse(text string) (Plan, error) {
 
 func (w *words) parseLine() (Line, error) {
 	trigger, err := w.trigger()
+	if err == nil && trigger.Kind != AtTime && w.take("since") {
+		trigger.At, err = w.duration(time.Nanosecond)
+	}
 	if err == nil && trigger.Kind != AtTime && w.take("plus") {
 		trigger.Plus, err = w.duration(time.Nanosecond)
 	}
@@ -104,15 +107,15 @@ func (w *words) trigger() (Trigger, error) {
 			return Trigger{}, err
 		}
 		t := Trigger{Count: n}
-		for _, k := range []TriggerKind{AfterAcks, AfterElections, AfterShrinks, AfterExpands, AfterCatches} {
+		for _, k := range []TriggerKind{AfterAcks, AfterElections, AfterShrinks, AfterExpands, AfterCatches, AfterReleases} {
 			if t.Kind == AtTime && w.take(counted[k]) {
 				t.Kind = k
 			}
 		}
 		if t.Kind == AtTime {
-			return t, w.expected(`"acks", "elections", "shrinks", "expands" or "catches"`)
+			return t, w.expected(`"acks", "elections", "shrinks", "expands", "catches" or "releases"`)
 		}
-		if t.Kind != AfterCatches && w.take("on") {
+		if t.Kind != AfterCatches && t.Kind != AfterReleases && w.take("on") {
 			t.Partition, err = w.partition()
 		}
 		return t, err

@@ -31,6 +31,7 @@ const (
 	AfterShrinks                      // after 1 shrinks, after 1 shrinks on orders/0: times that a member left the ISR
 	AfterExpands                      // after 1 expands, after 1 expands on orders/0: times that a member joined it
 	AfterCatches                      // after 1 catches: faults on messages that have met one
+	AfterReleases                     // after 1 releases: faults that have let go of what they held or made late
 	WhenISR                           // when isr(orders/0) = 1: the committed ISR has so many members
 	WhenLeader                        // when leader(orders/0) = 2, when leader(orders/0) = none
 )
@@ -38,7 +39,7 @@ const (
 // Trigger is the moment at which a line's fault strikes.
 type Trigger struct {
 	Kind      TriggerKind
-	At        time.Duration     // of AtTime
+	At        time.Duration     // of AtTime; of all others, since when it counts or looks (since 4s), 0: since the start
 	Count     int64             // of all that come after so many, and of WhenISR
 	Partition history.Partition // zero for all partitions
 	Broker    history.BrokerID  // of WhenLeader; NoBroker for none
@@ -153,8 +154,13 @@ func (t Trigger) String() string {
 		event.Plus = 0
 		return event.String() + " plus " + duration(t.Plus)
 	}
+	if t.Kind != AtTime && t.At > 0 {
+		event := t
+		event.At = 0
+		return event.String() + " since " + duration(t.At)
+	}
 	switch t.Kind {
-	case AfterAcks, AfterElections, AfterShrinks, AfterExpands, AfterCatches:
+	case AfterAcks, AfterElections, AfterShrinks, AfterExpands, AfterCatches, AfterReleases:
 		return t.count(counted[t.Kind])
 	case WhenISR:
 		return "when isr(" + t.Partition.String() + ") = " + strconv.FormatInt(t.Count, 10)
@@ -171,7 +177,8 @@ func (t Trigger) String() string {
 
 // counted is what the triggers that come after so many count.
 var counted = map[TriggerKind]string{
-	AfterAcks: "acks", AfterElections: "elections", AfterShrinks: "shrinks", AfterExpands: "expands", AfterCatches: "catches",
+	AfterAcks: "acks", AfterElections: "elections", AfterShrinks: "shrinks", AfterExpands: "expands",
+	AfterCatches: "catches", AfterReleases: "releases",
 }
 
 func (t Trigger) count(what string) string {

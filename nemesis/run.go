@@ -75,6 +75,8 @@ type run struct {
 	shrinks     map[history.Partition]int64         // times that a member was seen to have left the ISR
 	expands     map[history.Partition]int64         // times that one was seen to have joined it
 	catches     int64                               // faults on messages that have met one
+	releases    int64                               // of them, those that have let go of what they kept
+	stirred     bool                                // a leader or an ISR has changed since the watcher last looked
 	base        map[history.Partition]history.Epoch // leader epochs at the start
 	watching    bool
 	over        bool

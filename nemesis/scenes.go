@@ -168,7 +168,7 @@ func (d *drawer) burst(t time.Duration) time.Duration {
 		at := t + d.upTo(within)
 		switch length := d.length(f.Kind); {
 		case d.catches > 0 && d.chance(0.2):
-			over = max(over, d.on(Trigger{Kind: AfterCatches, Count: d.catches}, at, f, length))
+			over = max(over, d.on(d.next(AfterCatches, d.caught), at, f, length))
 		case d.chance(d.logical):
 			over = max(over, d.on(d.event(at, p), at, f, length))
 		default:
@@ -202,29 +202,40 @@ func (d *drawer) event(t time.Duration, p history.Partition) Trigger {
 	case x < 0.2:
 		return Trigger{Kind: WhenLeader, Partition: p, Broker: history.NoBroker}
 	default:
-		return d.step(p)
+		return d.step(t, p)
 	}
 }
 
-// step draws a trigger that is a step of the protocol's: an election, or an ISR that shrinks or grows.
-func (d *drawer) step(p history.Partition) Trigger {
+// step draws a trigger that is a step of the protocol's, the next from the time t on most of the time: an election, or an ISR that shrinks or grows.
+func (d *drawer) step(t time.Duration, p history.Partition) (when Trigger) {
 	switch x := d.rnd.Float64(); {
 	case x < 0.2:
-		return Trigger{Kind: WhenISR, Partition: p, Count: 1 + int64(d.rnd.IntN(max(1, d.Factor-1)))}
+		return Trigger{Kind: WhenISR, At: neat(t), Partition: p, Count: 1 + int64(d.rnd.IntN(max(1, d.Factor-1)))}
 	case x < 0.5:
-		return Trigger{Kind: AfterElections, Partition: p, Count: d.soon()}
+		when = d.next(AfterElections, t)
 	case x < 0.65:
-		return Trigger{Kind: AfterShrinks, Partition: p, Count: d.soon()}
+		when = d.next(AfterShrinks, t)
 	default:
-		return Trigger{Kind: AfterExpands, Partition: p, Count: d.soon()}
+		when = d.next(AfterExpands, t)
 	}
+	when.Partition = p
+	return when
+}
+
+// next is the next event of a kind from a time on, or one of those behind it.
+func (d *drawer) next(kind TriggerKind, since time.Duration) Trigger {
+	when := Trigger{Kind: kind, At: neat(since), Count: 1}
+	for d.chance(0.25) {
+		when.Count++
+	}
+	return when
 }
 
 // moment is what strikes right after a step of the protocol's, when what was decided on old knowledge is not yet put right: one fault, or one
 // that keeps replicas apart and another one, each so long after the step as it is drawn.
 func (d *drawer) moment(t time.Duration) time.Duration {
 	p := d.part()
-	when := d.step(p)
+	when := d.step(t, p)
 	over := t
 	if d.chance(0.6) {
 		first := d.apart(p)
@@ -274,9 +285,6 @@ func (d *drawer) strike(p history.Partition) Fault {
 	}
 	return f
 }
-
-// soon is about how many elections or ISR changes the faults drawn so far bring about: few at first, more later.
-func (d *drawer) soon() int64 { return 1 + int64(d.rnd.IntN(3+len(d.lines)/2)) }
 
 // fault draws a fault of a kind, around a partition.
 func (d *drawer) fault(kind world.Ability, p history.Partition) Fault {

@@ -10,6 +10,7 @@ import (
 // waiter is a line that waits for its trigger.
 type waiter struct {
 	trigger Trigger
+	base    int64 // what had been counted when it began to count
 	fired   bool
 }
 
@@ -28,8 +29,20 @@ func (x *run) listen(p Plan) {
 			x.base[s.Partition] = s.Epoch
 		}
 	}
+	if kinds(AfterElections, AfterShrinks, AfterExpands, WhenISR, WhenLeader) {
+		x.Record.OnStep(x.step)
+	}
 	x.watching = true
 	x.Env.Go("nemesis watch", x.watch)
+}
+
+// step is called after every step of the protocol: who waits for one looks at once.
+func (x *run) step(s history.Step) {
+	if s.Kind != history.StepISR && s.Kind != history.StepElection {
+		return
+	}
+	x.locked(func() { x.stirred = true })
+	x.changed.Notify()
 }
 
 // entry is called after every entry of the history, so it does no more than it must.
@@ -37,7 +50,7 @@ func (x *run) entry() {
 	fired := false
 	x.locked(func() {
 		for _, w := range x.waiting {
-			if w.trigger.Kind == AfterAcks && !w.fired && x.Record.Acked(w.trigger.Partition) >= w.trigger.Count {
+			if w.trigger.Kind == AfterAcks && !w.fired && x.Record.Acked(w.trigger.Partition)-w.base >= w.trigger.Count {
 				w.fired, fired = true, true
 			}
 		}
@@ -48,29 +61,39 @@ func (x *run) entry() {
 }
 
 // met counts a fault on messages that has met its first.
-func (x *run) met() {
+func (x *run) met() { x.tick(func() { x.catches++ }) }
+
+// letGo counts one that has let go of what it held or made late.
+func (x *run) letGo() { x.tick(func() { x.releases++ }) }
+
+// tick counts, and wakes who waits for that.
+func (x *run) tick(count func()) {
 	x.locked(func() {
-		x.catches++
+		count()
 		for _, w := range x.waiting {
-			w.fired = w.fired || x.caughtUp(w.trigger)
+			w.fired = w.fired || x.enough(w)
 		}
 	})
 	x.changed.Notify()
 }
 
-// caughtUp reports whether as many faults on messages as a trigger waits for have met one. The lock is held.
-func (x *run) caughtUp(t Trigger) bool { return t.Kind == AfterCatches && x.catches >= t.Count }
+// enough reports whether as many faults on messages as a line waits for have met one, or have let go. The lock is held.
+func (x *run) enough(w *waiter) bool {
+	t := w.trigger
+	return t.Kind == AfterCatches && x.catches-w.base >= t.Count || t.Kind == AfterReleases && x.releases-w.base >= t.Count
+}
 
 // watch observes the cluster while a line waits for a state or a replica is unclean.
 func (x *run) watch() {
 	over := false
 	for !over {
 		x.wait(func() bool { return x.over || x.curious() }, -1)
+		x.locked(func() { x.stirred = false })
 		v := x.observe()
 		fired := false
 		x.locked(func() {
 			for _, w := range x.waiting {
-				if !w.fired && x.holds(w.trigger, v.known) {
+				if !w.fired && x.holds(w, v.known) {
 					w.fired, fired = true, true
 				}
 			}
@@ -78,7 +101,7 @@ func (x *run) watch() {
 		if fired {
 			x.changed.Notify()
 		}
-		x.wait(func() bool { return x.over }, pollEvery)
+		x.wait(func() bool { return x.over || x.stirred }, pollEvery)
 		x.locked(func() { over = x.over })
 	}
 	x.locked(func() { x.watching = false })
@@ -88,13 +111,40 @@ func (x *run) watch() {
 // curious reports whether anybody needs to know the cluster's state. The lock is held.
 func (x *run) curious() bool {
 	return !x.unclean.Empty() || slices.ContainsFunc(x.waiting, func(w *waiter) bool {
-		return !w.fired && w.trigger.Kind != AfterAcks && w.trigger.Kind != AfterCatches
+		return !w.fired && w.trigger.ofState()
 	})
 }
 
-// holds reports whether a trigger that waits for a state has it.
-func (x *run) holds(t Trigger, s history.ClusterState) bool {
-	var count int64
+// ofState reports whether an observer sees the trigger come.
+func (t Trigger) ofState() bool {
+	switch t.Kind {
+	case AtTime, AfterAcks, AfterCatches, AfterReleases:
+		return false
+	}
+	return true
+}
+
+// holds reports whether a line that waits for a state has it. The lock is held.
+func (x *run) holds(w *waiter, s history.ClusterState) bool {
+	t := w.trigger
+	if t.Kind != WhenISR && t.Kind != WhenLeader {
+		return t.ofState() && x.counted(t, s)-w.base >= t.Count
+	}
+	return slices.ContainsFunc(s.Partitions, func(p history.PartitionState) bool {
+		return p.Partition == t.Partition && (t.Kind == WhenISR && int64(len(p.ISR)) == t.Count || t.Kind == WhenLeader && p.Leader == t.Broker)
+	})
+}
+
+// counted is how many of the events that a trigger counts there have been since the start, as far as an observer knows. The lock is held.
+func (x *run) counted(t Trigger, s history.ClusterState) (count int64) {
+	switch t.Kind {
+	case AfterAcks:
+		return x.Record.Acked(t.Partition)
+	case AfterCatches:
+		return x.catches
+	case AfterReleases:
+		return x.releases
+	}
 	for i := range s.Partitions {
 		p := &s.Partitions[i]
 		if t.Partition == p.Partition || t.Partition == (history.Partition{}) {
@@ -107,30 +157,31 @@ func (x *run) holds(t Trigger, s history.ClusterState) bool {
 				count += x.expands[p.Partition]
 			}
 		}
-		if t.Partition == p.Partition {
-			switch t.Kind {
-			case WhenISR:
-				return int64(len(p.ISR)) == t.Count
-			case WhenLeader:
-				return p.Leader == t.Broker
-			}
-		}
 	}
-	return t.Count > 0 && count >= t.Count
+	return count
 }
 
 // await blocks until the trigger comes; why says that it did not.
 func (x *run) await(t Trigger) (why string) {
-	if t.Kind == AtTime {
+	if t.Kind == AtTime || t.At > 0 {
 		x.Env.Sleep(min(x.start+t.At, x.until) - x.Env.Now())
 		if x.start+t.At >= x.until {
 			return fmt.Sprintf("the trigger never came: the plan ended at %v", x.until-x.start)
 		}
+	}
+	if t.Kind == AtTime {
 		return ""
 	}
 	w := &waiter{trigger: t}
+	var known history.ClusterState
+	if t.At > 0 && t.ofState() {
+		known = x.observe().known
+	}
 	x.locked(func() {
-		w.fired = x.caughtUp(t)
+		if t.At > 0 {
+			w.base = x.counted(t, known)
+		}
+		w.fired = x.enough(w)
 		x.waiting = append(x.waiting, w)
 	})
 	x.entry()
@@ -151,10 +202,10 @@ func (x *run) stands(t Trigger) string {
 	switch t.Kind {
 	case AfterAcks:
 		return fmt.Sprintf("%d acks", x.Record.Acked(t.Partition))
-	case AfterCatches:
+	case AfterCatches, AfterReleases:
 		n := int64(0)
-		x.locked(func() { n = x.catches })
-		return fmt.Sprintf("%d catches", n)
+		x.locked(func() { n = x.counted(t, history.ClusterState{}) })
+		return fmt.Sprintf("%d %s", n, counted[t.Kind])
 	}
 	s := x.observe().known
 	for i := range s.Partitions {

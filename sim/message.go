@@ -129,6 +129,9 @@ func (p *pipe) caught() bool {
 		if w.note(noteCaught, endOf(p.to), p.c.id, uint64(c.number), s.frame) {
 			w.tell(endOf(p.to), fmt.Sprintf("%s: number %d of %v", p.c.label, c.seen, c))
 		}
+		if c.Met != nil {
+			c.Met()
+		}
 		switch c.Kind {
 		case world.CanDrop:
 			p.c.lose()

@@ -89,6 +89,8 @@ type MessageFault struct {
 	Nth       int    // only the nth such message, from 1; 0: all of them
 	// Delay is how long a message stays under way; 0: until the fault ends. A message that is late must have one.
 	Delay time.Duration
+	// Met, if set, is called when a message meets the fault, where the world can tell at once: it must not block, nor call the cluster.
+	Met func()
 }
 
 // Caught is what a fault has done to messages so far.

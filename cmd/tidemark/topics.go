@@ -44,9 +44,11 @@ When
     after N elections [on P]  leaders changed so many times
     after N shrinks [on P]    so many times a member left an ISR, in all or that of P; after N expands: joined one
     after N catches           so many of the plan's faults on messages (hold, drop, late) have met one
+    after N releases          so many of them (hold, late) have let go of what they had caught
     when isr(P) = N           the ISR of P has N members
     when leader(P) = N        broker N leads P; none stands for no leader
-    ... plus T                behind one of the events: so long after it
+    ... since T               behind one of the events: it is counted, or looked for, from then on
+    ... plus T                behind that: so long after it
 A line strikes once. The plan ends a second before the load does, so that a fault has time to show; what has not struck by then is
 refused, what is in force is undone.
 
