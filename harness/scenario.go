@@ -139,7 +139,7 @@ func firstClass(v checker.Verdict) string {
 // ScenarioText is a run with a known bug as a scenario: head is the prose before it, as comment lines; "" takes the registry's words.
 func ScenarioText(run history.Run, head, outcome string) string {
 	if e, ok := bug.Find(bug.Name(run.Bug)); ok && head == "" {
-		head = fmt.Sprintf("# %s (%s, row %d): %s.\n", e.Name, e.Source, e.Row, e.Mutation)
+		head = fmt.Sprintf("# %s (%s): %s.\n", e.Name, e.Origin(), e.Mutation)
 	}
 	plan := run.Plan
 	if plan == "" {

@@ -68,10 +68,8 @@ func Printable(text string) string {
 // faults did not come about.
 func Account(res *Result) string {
 	out := Summary(res.Verdict)
-	for _, e := range bug.Registry {
-		if res.Run.Bug != "" && string(e.Name) == res.Run.Bug {
-			out += fmt.Sprintf("  bug on: %s (%s), %s\n", e.Name, e.Source, e.Mutation)
-		}
+	if e, ok := bug.Find(bug.Name(res.Run.Bug)); ok {
+		out += fmt.Sprintf("  bug on: %s (%s), %s\n", e.Name, e.Source, e.Mutation)
 	}
 	if res.History == nil {
 		return out

@@ -23,7 +23,7 @@ const None Name = ""
 // Entry describes one bug.
 type Entry struct {
 	Name     Name
-	Row      int    // its number in the catalogue that the project was built from
+	Row      int    // its number in the catalogue that the project was built from, 0 beyond it
 	Source   string // where the real mistake is told of: a KIP, an issue, a specification
 	Mutation string // what the broker then does, one sentence
 	// Shows lists the classes of anomaly (package checker's names) that the bug may show as; any of them will do.
@@ -32,6 +32,14 @@ type Entry struct {
 	Visible bool
 	// Needs lists the faults (package world's abilities) that bring it out, for whoever reads the table.
 	Needs []string
+}
+
+// Origin is where the bug comes from, in words: its source, and its row if it has one.
+func (e Entry) Origin() string {
+	if e.Row == 0 {
+		return e.Source
+	}
+	return fmt.Sprintf("%s, row %d", e.Source, e.Row)
 }
 
 // Section is a part of the registry.
@@ -52,7 +60,7 @@ var Sections = []Section{
 	{"Fetch", fetch},
 }
 
-// Registry lists every known bug, in the order of Sections.
+// Registry lists every known bug of the catalogue, in the order of Sections.
 var Registry = registry()
 
 func registry() (all []Entry) {
@@ -62,13 +70,14 @@ func registry() (all []Entry) {
 	return all
 }
 
-// Find returns the entry of a bug; ok is false if there is none of that name.
+// Find returns the entry of a bug, of the catalogue or beyond it; ok is false if there is none of that name.
 func Find(name Name) (e Entry, ok bool) {
-	i := slices.IndexFunc(Registry, func(e Entry) bool { return e.Name == name })
-	if i < 0 {
-		return Entry{}, false
+	for _, entries := range [][]Entry{Registry, Beyond.Entries} {
+		if i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == name }); i >= 0 {
+			return entries[i], true
+		}
 	}
-	return Registry[i], true
+	return Entry{}, false
 }
 
 // Parse returns the bug of that name, None for "", or an error that says where they are named.
@@ -79,9 +88,9 @@ func Parse(s string) (Name, error) {
 	if e, ok := Find(Name(s)); ok {
 		return e.Name, nil
 	}
-	names := make([]string, len(Registry))
-	for i, e := range Registry {
-		names[i] = string(e.Name)
+	var names []string
+	for _, e := range slices.Concat(Registry, Beyond.Entries) {
+		names = append(names, string(e.Name))
 	}
 	return None, fmt.Errorf("unknown bug %q%s, expected one of the %d that tidemark bugs --list tells of", s[:min(len(s), 80)], near.Hint(s, names), len(Registry))
 }

@@ -67,6 +67,9 @@ func change(p metadata.Partition, t target, c circumstances) (metadata.Partition
 	after.ELR = without(after.ELR, after.ISR...)
 	if how == byLuck || len(after.ISR) >= effectiveMinISR(c.minISR, after.Replicas) {
 		after.ELR = nil
+		if left := without(leavers(p, t), after.ISR...); c.bug.Bites(bug.ELRIgnoresMinISR, how == byISR && c.eligibleLeaders && len(left) > 0) {
+			after.ELR = left
+		}
 	}
 	after.LastKnownELR = lastKnown(p, after, leader, c)
 	return difference(p, after, leader, how == byLuck)
@@ -78,13 +81,18 @@ func eligibleReplicas(p metadata.Partition, t target, c circumstances) []kafka.B
 	if !c.eligibleLeaders || len(t.isr) >= effectiveMinISR(c.minISR, t.replicas) {
 		return nil
 	}
-	var elr []kafka.BrokerID
+	return leavers(p, t)
+}
+
+// leavers are the replicas of ISR and ELR that are not to be in the ISR any more, without one that was lost.
+func leavers(p metadata.Partition, t target) []kafka.BrokerID {
+	var out []kafka.BrokerID
 	for _, b := range t.replicas {
 		if (kafka.Contains(p.ELR, b) || kafka.Contains(p.ISR, b)) && !kafka.Contains(t.isr, b) && b != t.lost {
-			elr = append(elr, b)
+			out = append(out, b)
 		}
 	}
-	return elr
+	return out
 }
 
 // lastKnown is who led last before the ISR became empty, until someone leads again.

@@ -101,6 +101,12 @@ func (l *Log) open(start, recoveryPoint kafka.Offset, clean bool) (Recovery, err
 	if err := l.beginAt(l.start); err != nil {
 		return Recovery{}, err
 	}
+	if l.cfg.Bug.Bites(bug.RecoveryDropsUnflushed, !clean && l.end > max(recoveryPoint, l.start)) {
+		if r.To, err = l.Truncate(max(recoveryPoint, l.start)); err != nil {
+			return Recovery{}, err
+		}
+		r.Reason = "nothing behind the recovery point is believed"
+	}
 	if !clean && end < recoveryPoint {
 		r.From = max(r.From, recoveryPoint)
 		if r.Reason == "" {

@@ -51,14 +51,14 @@ func (m *Manager) becomeLeader(now time.Duration, p *Partition, reg metadata.Par
 func (m *Manager) adoptISR(now time.Duration, p *Partition, reg metadata.Partition) {
 	p.partitionEpoch = reg.PartitionEpoch
 	p.isr = slices.Clone(reg.ISR)
-	p.setReplicas(now, m.cfg.NodeID, reg.Replicas)
+	m.setReplicas(now, p, reg.Replicas)
 	m.withdraw(p)
 	p.version++
 	m.reevaluateHW(now, p)
 }
 
 // setReplicas keeps the state of followers that stay, drops that of those that are no longer assigned, and starts afresh with new ones.
-func (p *Partition) setReplicas(now time.Duration, self kafka.BrokerID, replicas []kafka.BrokerID) {
+func (m *Manager) setReplicas(now time.Duration, p *Partition, replicas []kafka.BrokerID) {
 	if p.remotes != nil && slices.Equal(p.replicas, replicas) {
 		return
 	}
@@ -66,7 +66,7 @@ func (p *Partition) setReplicas(now time.Duration, self kafka.BrokerID, replicas
 	old := p.remotes
 	p.remotes = make([]remote, 0, len(replicas))
 	for _, id := range replicas {
-		if id == self {
+		if id == m.cfg.NodeID {
 			continue
 		}
 		if i := slices.IndexFunc(old, func(r remote) bool { return r.id == id }); i >= 0 {
@@ -76,6 +76,9 @@ func (p *Partition) setReplicas(now time.Duration, self kafka.BrokerID, replicas
 		r := remote{id: id, leo: -1, start: -1, brokerEpoch: kafka.NoBrokerEpoch, lastCaughtUp: longAgo, lastFetch: longAgo, leaderEndThen: -1, hwSent: -1}
 		if slices.Contains(p.isr, id) {
 			r.lastCaughtUp, r.lastFetch = now, now
+			if m.cfg.Bug.Bites(bug.ISRPresumedComplete, p.epochStart > p.hw) {
+				r.leo = p.epochStart
+			}
 		}
 		p.remotes = append(p.remotes, r)
 	}
@@ -99,6 +102,9 @@ func (m *Manager) credit(now time.Duration, p *Partition, r *remote, offset kafk
 		r.lastCaughtUp = max(r.lastCaughtUp, now)
 	case offset >= r.leaderEndThen && r.leaderEndThen >= 0:
 		r.lastCaughtUp = max(r.lastCaughtUp, r.lastFetch)
+	}
+	if m.cfg.Bug.Bites(bug.FollowerEndNeverBack, offset < r.leo) {
+		offset = r.leo
 	}
 	moved := r.leo != offset || r.brokerEpoch != epoch
 	r.leo, r.brokerEpoch, r.lastFetch, r.leaderEndThen = offset, epoch, now, max(end, r.leaderEndThen)

@@ -99,6 +99,9 @@ func (m *Manager) append(now time.Duration, tp kafka.TopicPartition, id kafka.To
 	}
 	answer.BaseOffset, answer.LogStartOffset = int64(first), int64(p.log.Start())
 	if p.log.End() == before { // sent again: it is answered as the original is, not before that is committed
+		if m.cfg.Bug.Bites(bug.CopyAckedAtOnce, acks == acksAll && end > p.hw) {
+			end = p.hw
+		}
 		return p, end, kafka.None
 	}
 	p.version++

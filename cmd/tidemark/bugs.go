@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,7 +23,7 @@ func bugsCommand() *cobra.Command {
 	var p harness.Proof
 	var w bugsWanted
 	var master string
-	var noShrink, list bool
+	var noShrink, list, beyond bool
 	var draw int
 	c := &cobra.Command{
 		Use:   "bugs [NAME...]",
@@ -32,7 +33,7 @@ func bugsCommand() *cobra.Command {
 			"clients can see must be found by what clients and logs tell, with the invariants off. The run that showed it is then shrunk.\n" +
 			"The table says in how many of the runs the bug changed a decision. It ends with 1 if a bug was not found, or as another class.",
 		RunE: func(c *cobra.Command, args []string) error {
-			entries, err := bugEntries(args)
+			entries, err := bugEntries(args, beyond)
 			if err != nil {
 				return usage(err)
 			}
@@ -63,6 +64,7 @@ func bugsCommand() *cobra.Command {
 	}
 	f := c.Flags()
 	f.BoolVar(&list, "list", false, "search nothing: tell of each bug what the broker then does, where that comes from, and as what it shows")
+	f.BoolVar(&beyond, "beyond", false, "those bugs instead that are beyond the catalogue: made up, to measure the search, by somebody who did not know it")
 	f.StringVar(&master, "master", "", "the seed that the runs' seeds are drawn from, as in tidemark hunt (default: drawn, and printed)")
 	f.StringVar(&master, "seed", "", "the same as --master")
 	f.IntVar(&draw, "draw", 0, "show so many of the bugs only, drawn from the master seed; 0 is all")
@@ -118,9 +120,14 @@ func renew(c *cobra.Command, dir string, entries []bug.Entry, workers int) error
 	return nil
 }
 
-// bugEntries finds the named bugs, all if none is named.
-func bugEntries(names []string) ([]bug.Entry, error) {
-	if len(names) == 0 {
+// bugEntries finds the named bugs; if none is named, all of the catalogue, or all beyond it.
+func bugEntries(names []string, beyond bool) ([]bug.Entry, error) {
+	switch {
+	case beyond && len(names) > 0:
+		return nil, fmt.Errorf("--beyond with %s, expected either: a bug's name is enough", strings.Join(names, ", "))
+	case beyond:
+		return bug.Beyond.Entries, nil
+	case len(names) == 0:
 		return bug.Registry, nil
 	}
 	var entries []bug.Entry

@@ -11,8 +11,9 @@ import (
 
 // listBugs tells of the entries, by the part of the protocol that each breaks, and of what was looked at and cannot be here.
 func listBugs(w io.Writer, entries []bug.Entry) {
-	fmt.Fprintln(w, "Each bug is a real mistake of a Kafka-style log, told of by its source. \"row\" is its number among the mistakes that were looked at.")
-	for _, s := range bug.Sections {
+	fmt.Fprintln(w, "Each bug is a real mistake of a Kafka-style log, told of by its source. \"row\" is its number among the mistakes that were looked at;\n"+
+		"one without was made up by somebody who did not know the search.")
+	for _, s := range append(slices.Clip(bug.Sections), bug.Beyond) {
 		told := false
 		for _, e := range s.Entries {
 			if !slices.ContainsFunc(entries, func(w bug.Entry) bool { return w.Name == e.Name }) {
@@ -26,7 +27,7 @@ func listBugs(w io.Writer, entries []bug.Entry) {
 			if !e.Visible {
 				seen = "seen by the invariants alone"
 			}
-			fmt.Fprintf(w, "\n  %s (%s, row %d)\n%s%s", e.Name, e.Source, e.Row, folded("      "+e.Mutation+"."),
+			fmt.Fprintf(w, "\n  %s (%s)\n%s%s", e.Name, e.Origin(), folded("      "+e.Mutation+"."),
 				folded("      shows as: "+strings.Join(e.Shows, ", ")+"; "+seen))
 			if len(e.Needs) > 0 {
 				fmt.Fprintf(w, "%s", folded("      brought out by: "+strings.Join(e.Needs, ", ")))

@@ -52,7 +52,7 @@ func (o *options) register(c *cobra.Command) {
 	f.BoolVar(&o.run.Idempotent, "idempotence", false, "idempotent producers, which send again what was not acknowledged; takes --acks all")
 	f.Float64Var(&o.run.Rate, "rate", o.run.Rate, "target of operations a second, all clients together; clients that wait for an answer fall short of it")
 	f.StringToStringVar(&o.run.Config, "config", nil, "further broker configuration, such as log.segment.bytes=65536; run.json shows all that holds, with the\nshorter times that a run sets (tidemark help options)")
-	f.StringVar(&o.run.Bug, "bug", "", "switch on a known bug of the broker; tidemark bugs --list tells of each:\n"+strings.TrimSpace(folded(bugNames())))
+	f.StringVar(&o.run.Bug, "bug", "", "switch on a known bug of the broker; tidemark bugs --list tells of each, and with --beyond of further ones:\n"+strings.TrimSpace(folded(bugNames())))
 	f.StringVar(&o.planFile, "plan", "", "file with the plan of faults, see tidemark help plan (default: drawn from the seed)")
 	f.StringVar(&o.memory, "memory", "", "memory limit of each broker's container, such as 512m; without one it is 1g (--world docker)")
 	f.Float64Var(&o.run.CPUs, "cpus", 0, "processors that each broker's container may use, such as 0.5; without a limit it is all (--world docker)")
