@@ -176,5 +176,5 @@ func firstAck(h *history.History) time.Duration {
 
 // containerCommands are those that only the container world needs.
 func containerCommands() []*cobra.Command {
-	return []*cobra.Command{doctorCommand(), cleanupCommand(), agentCommand()}
+	return []*cobra.Command{doctorCommand(), cleanupCommand(), agentCommand(), targetCommand()}
 }

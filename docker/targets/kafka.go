@@ -1,0 +1,194 @@
+package targets
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tidemark/world"
+)
+
+// apacheKafka is Apache Kafka of a release.
+func apacheKafka(r Release, keeper bool) Target {
+	t := Target{
+		Release: r, Keeper: keeper, ELR: !r.before(eligible) && !keeper,
+		Abilities: []world.Ability{world.CanPartition, world.CanKill, world.CanPause, world.CanStop},
+		Quick:     maps.Clone(quick),
+	}
+	if !r.before(alterByRequest) {
+		t.Abilities = append(t.Abilities, world.CanElect, world.CanReassign)
+	}
+	t.Abilities = append(t.Abilities, world.CanFreeze, world.CanLoss)
+	kafka := kafka{release: r, keeper: keeper}
+	if keeper {
+		maps.Copy(t.Quick, quickKeeper)
+	} else {
+		maps.Copy(t.Quick, quickKRaft)
+	}
+	if !r.before(withoutKeeper) {
+		t.Quick["log.segment.bytes"] = "1048576" // KIP-1030: no less is taken
+	}
+	t.configure = kafka.process
+	return t
+}
+
+// quick is Kafka's configuration with shorter times.
+var quick = map[string]string{
+	"replica.lag.time.max.ms":                       "2000",
+	"replica.fetch.backoff.ms":                      "200",
+	"replica.socket.timeout.ms":                     "2000",
+	"replica.high.watermark.checkpoint.interval.ms": "1000",
+	"log.flush.offset.checkpoint.interval.ms":       "5000",
+	"controller.socket.timeout.ms":                  "2000",
+	"controlled.shutdown.max.retries":               "1",
+	"log.segment.bytes":                             "65536",
+	"log.cleaner.enable":                            "false", // it takes 128 MiB for topics that a run does not have
+	"auto.leader.rebalance.enable":                  "false",
+	"auto.create.topics.enable":                     "false", // a run creates its own
+	"num.network.threads":                           "2",
+	"num.io.threads":                                "4",
+}
+
+// quickKeeper is what goes with ZooKeeper, quickKRaft with a quorum of controllers.
+var (
+	quickKeeper = map[string]string{
+		"zookeeper.session.timeout.ms":    "4000",
+		"zookeeper.connection.timeout.ms": "10000",
+	}
+	quickKRaft = map[string]string{
+		"broker.session.timeout.ms":    "3000",
+		"broker.heartbeat.interval.ms": "500",
+	}
+)
+
+// kafka is Apache Kafka of a release, with ZooKeeper or without.
+type kafka struct {
+	release Release
+	keeper  bool
+}
+
+// Names of the files that a broker is given, and of its listeners.
+const (
+	propertiesFile = ConfigPath + "/broker.properties"
+	loggingFile    = ConfigPath + "/logging.properties"
+
+	brokerListener     = "BROKER"     // for brokers, and for clients on their network
+	externalListener   = "EXTERNAL"   // published for clients on the engine's machine
+	controllerListener = "CONTROLLER" // for the quorum, and for what brokers ask the controller
+)
+
+func (k kafka) process(s Site, n Node) Process {
+	return Process{
+		Command: []string{"/bin/sh", "-c", k.script(s)},
+		Files:   map[string]string{propertiesFile: k.properties(s, n), loggingFile: k.logging()},
+	}
+}
+
+// Where Java and the jars lie, in the images made here as in the project's own.
+const (
+	javaPath = "/opt/java/openjdk/bin/java"
+	libsPath = "/opt/kafka/libs/*"
+)
+
+// script starts a broker, on a volume that it formats first if nobody has.
+func (k kafka) script(s Site) string {
+	var out strings.Builder
+	out.WriteString("set -e\n")
+	if !k.keeper {
+		feature := ""
+		if !k.release.before(eligible) {
+			feature = " --feature eligible.leader.replicas.version=" + strconv.Itoa(map[bool]int{true: 1}[s.ELR])
+		}
+		fmt.Fprintf(&out, "[ -f %s/meta.properties ] || %s -Xshare:auto -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp '%s' kafka.tools.StorageTool format --ignore-formatted -t %s -c %s%s\n",
+			DataPath, javaPath, libsPath, s.Cluster, propertiesFile, feature)
+	}
+	fmt.Fprintf(&out, "exec %s %s -cp '%s' kafka.Kafka %s\n", javaPath, strings.Join(k.javaOptions(), " "), libsPath, propertiesFile)
+	return out.String()
+}
+
+// javaOptions are Kafka's own (bin/kafka-run-class.sh), with a smaller heap and fewer threads, and what older releases need of Java 17.
+func (k kafka) javaOptions() []string {
+	options := []string{"-Xms128m", "-Xmx384m", "-XX:+UseSerialGC", "-XX:+ExplicitGCInvokesConcurrent", "-XX:-UsePerfData", "-Djava.awt.headless=true"}
+	if k.release.before(withoutKeeper) {
+		options = append(options, "-Dlog4j.configuration=file:"+loggingFile)
+	} else {
+		options = append(options, "-Dlog4j2.configurationFile="+loggingFile)
+	}
+	if k.release.before(scala213) {
+		for _, p := range []string{"sun.nio.ch", "java.nio", "java.lang", "java.util"} {
+			options = append(options, "--add-opens=java.base/"+p+"=ALL-UNNAMED")
+		}
+	}
+	return options
+}
+
+// properties is a broker's configuration: what the run sets, and over it what follows from where the broker lives.
+func (k kafka) properties(s Site, n Node) string {
+	all := maps.Clone(s.Settings)
+	if all == nil {
+		all = map[string]string{}
+	}
+	listen := func(name, host string, port int) string {
+		return name + "://" + net.JoinHostPort(host, strconv.Itoa(port))
+	}
+	listeners := []string{listen(brokerListener, "", BrokerPort), listen(externalListener, "", ExternalPort)}
+	security := []string{brokerListener + ":PLAINTEXT", externalListener + ":PLAINTEXT"}
+	set := map[string]string{
+		"advertised.listeners":             listen(brokerListener, n.Address, BrokerPort) + "," + externalListener + "://" + n.Published,
+		"inter.broker.listener.name":       brokerListener,
+		"log.dirs":                         DataPath,
+		"offsets.topic.replication.factor": strconv.Itoa(min(len(s.Nodes), 3)),
+	}
+	if k.keeper {
+		set["broker.id"] = strconv.Itoa(int(n.ID))
+		set["zookeeper.connect"] = net.JoinHostPort(s.Keeper, strconv.Itoa(KeeperPort))
+	} else {
+		var voters []string
+		for _, v := range s.Nodes {
+			if v.Voter {
+				voters = append(voters, fmt.Sprintf("%d@%s", v.ID, net.JoinHostPort(v.Address, strconv.Itoa(ControllerPort))))
+			}
+		}
+		set["node.id"] = strconv.Itoa(int(n.ID))
+		set["process.roles"] = "broker"
+		if n.Voter {
+			set["process.roles"] = "broker,controller"
+			listeners = append(listeners, listen(controllerListener, "", ControllerPort))
+		}
+		security = append(security, controllerListener+":PLAINTEXT")
+		set["controller.quorum.voters"] = strings.Join(voters, ",")
+		set["controller.listener.names"] = controllerListener
+		set["metadata.log.dir"] = MetadataPath
+	}
+	if n.Rack != "" {
+		set["broker.rack"] = n.Rack
+	}
+	set["listeners"], set["listener.security.protocol.map"] = strings.Join(listeners, ","), strings.Join(security, ",")
+	maps.Copy(all, set)
+	var out strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprintf(&out, "%s=%s\n", key, all[key])
+	}
+	return out.String()
+}
+
+// logging lets a broker write to its container's log.
+func (k kafka) logging() string {
+	if k.release.before(withoutKeeper) {
+		return `log4j.rootLogger=INFO, out
+log4j.appender.out=org.apache.log4j.ConsoleAppender
+log4j.appender.out.layout=org.apache.log4j.PatternLayout
+log4j.appender.out.layout.ConversionPattern=[%d] %p %m (%c)%n
+`
+	}
+	return `rootLogger.level=INFO
+rootLogger.appenderRef.out.ref=out
+appender.out.type=Console
+appender.out.name=out
+appender.out.layout.type=PatternLayout
+appender.out.layout.pattern=[%d] %p %m (%c)%n
+`
+}

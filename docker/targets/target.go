@@ -1,0 +1,110 @@
+// Package targets describes brokers that are not this program's own: how each is configured, formatted and started in a container, and
+// which faults it admits. It is text made from values; the room docker carries it out.
+package targets
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"tidemark/world"
+)
+
+// Target is brokers of one make.
+type Target struct {
+	Name      string          // as --target has it, such as apache-kafka:4.1.0
+	Release   Release         // of Apache Kafka, whose image is made here; the zero Release where Image is named
+	Image     string          // the image's name in the engine or a registry; "" where it is made here
+	Abilities []world.Ability // the faults that it admits, beside those of messages
+	Keeper    bool            // a ZooKeeper stands beside the brokers
+	ELR       bool            // knows eligible leader replicas (KIP-966)
+	// Quick is its configuration with shorter times, so that a minute holds many failures. What a run sets itself goes over it.
+	Quick map[string]string
+
+	configure func(Site, Node) Process
+}
+
+// Process is what runs in a container.
+type Process struct {
+	Command []string          // the whole of it: the image's own entry point is not used
+	Env     []string          // key=value
+	Files   map[string]string // written before the first start, by absolute path
+}
+
+// Node is a broker of a site.
+type Node struct {
+	ID        int32
+	Address   string // on the cluster's network
+	Published string // host:port at which clients on the engine's machine reach ExternalPort
+	Voter     bool   // of the controller quorum, where there is one
+	Rack      string // "" is none
+}
+
+// Site is a cluster, as its brokers are told of it.
+type Site struct {
+	Cluster  string            // its id: 22 characters, as Kafka makes them
+	Nodes    []Node            // ascending by id
+	Keeper   string            // address of the ZooKeeper, "" where there is none
+	ELR      bool              // elect from the eligible leader replicas, too
+	Settings map[string]string // what a run configures, Kafka's keys
+}
+
+// The ports at which every target's broker listens, in its network namespace, and a ZooKeeper in its own.
+const (
+	BrokerPort     = 9092
+	ControllerPort = 9093
+	ExternalPort   = 9094
+	KeeperPort     = 2181
+)
+
+// Where a broker of every target finds its files.
+const (
+	DataPath     = "/data"     // its partitions; a volume
+	MetadataPath = "/metadata" // its controller log; a volume
+	ConfigPath   = "/etc/tidemark"
+)
+
+// ErrUnknown marks a target that nobody knows.
+var ErrUnknown = errors.New("no such target")
+
+// The makes that are known by name.
+const (
+	kafkaMake       = "apache-kafka"           // made here: KRaft from 3.3 on, before that with a ZooKeeper
+	kafkaKeeperMake = "apache-kafka-zookeeper" // the same with a ZooKeeper, where the release has both
+	kafkaImageMake  = "apache/kafka"           // the project's own image
+)
+
+// Find returns the target of a name. The error is ErrUnknown, and says which there are.
+func Find(name string) (Target, error) {
+	make, version, ok := strings.Cut(name, ":")
+	if !ok {
+		return Target{}, fmt.Errorf("%w: %q, expected a make and its version, such as %s:4.1.0", ErrUnknown, name, kafkaMake)
+	}
+	switch make {
+	case kafkaMake, kafkaKeeperMake, kafkaImageMake:
+	default:
+		return Target{}, fmt.Errorf("%w: %q, expected %s", ErrUnknown, name, strings.Join(Makes(), ", "))
+	}
+	r, err := ParseRelease(version)
+	if err != nil {
+		return Target{}, fmt.Errorf("%w: %s: %w", ErrUnknown, name, err)
+	}
+	t := apacheKafka(r, make == kafkaKeeperMake || make == kafkaMake && r.before(kraft))
+	switch t.Name = name; {
+	case make == kafkaImageMake && t.Keeper:
+		return Target{}, fmt.Errorf("%w: %s: the project's images begin with 3.7.0", ErrUnknown, name)
+	case make == kafkaImageMake:
+		t.Image, t.Release = name, Release{}
+	case t.Keeper && !r.before(withoutKeeper):
+		return Target{}, fmt.Errorf("%w: %s: ZooKeeper is gone from %s on", ErrUnknown, name, withoutKeeper)
+	}
+	return t, nil
+}
+
+// Makes lists how targets are named.
+func Makes() []string {
+	return []string{kafkaMake + ":RELEASE", kafkaKeeperMake + ":RELEASE", kafkaImageMake + ":RELEASE"}
+}
+
+// Process is what runs in a broker's container, of a site whose addresses are known.
+func (t Target) Process(s Site, n Node) Process { return t.configure(s, n) }
