@@ -34,6 +34,12 @@ func (c codec) String() string {
 	return "unknown"
 }
 
+// Decompress returns what data was compressed from by the codec of that number in a batch's or a message's attributes, if that has at
+// most maxBytes. The error is a *InvalidBatch.
+func Decompress(number uint8, data []byte, maxBytes int) ([]byte, error) {
+	return decompress(codec(number), data, maxBytes)
+}
+
 var errTooLarge = errors.New("more than the bound")
 
 // decompress returns what data was compressed from, if that has at most maxBytes.

@@ -2,6 +2,8 @@ package log
 
 import (
 	"encoding/binary"
+	"fmt"
+	"strconv"
 
 	"tidemark/broker/kafka"
 )
@@ -44,7 +46,7 @@ func Records(b []byte, maxBytes int) ([]Record, error) {
 	records := make([]Record, 0, h.Records)
 	d := decoder{rest: data}
 	for i := range h.Records {
-		r := d.record(i)
+		r, _ := d.record(i, int64(i), int64(i))
 		if d.err != nil {
 			return nil, d.err
 		}
@@ -94,14 +96,19 @@ type decoder struct {
 	err  error
 }
 
-// record takes the record of offset delta i; Offset is left for the caller.
-func (d *decoder) record(i int32) Record {
+// record takes record i, whose offset delta must lie between least and most, and returns that too; Offset is left for the caller.
+func (d *decoder) record(i int32, least, most int64) (Record, int64) {
 	size := d.length("record")
 	body := decoder{rest: d.bytes(size), err: d.err}
 	body.bytes(1) // attributes: unused
 	r := Record{Time: body.varint("timestamp delta")}
-	if delta := body.varint("offset delta"); body.err == nil && delta != int64(i) {
-		body.fail("record %d has offset delta %d, expected %d", i, delta, i)
+	delta := body.varint("offset delta")
+	if body.err == nil && (delta < least || delta > most) {
+		expected := strconv.FormatInt(least, 10)
+		if least != most {
+			expected = fmt.Sprintf("%d to %d", least, most)
+		}
+		body.fail("record %d has offset delta %d, expected %s", i, delta, expected)
 	}
 	r.Key = body.nullable("key")
 	r.Value = body.nullable("value")
@@ -117,7 +124,7 @@ func (d *decoder) record(i int32) Record {
 		body.fail("%d bytes behind the headers of record %d, expected none", len(body.rest), i)
 	}
 	d.err = body.err
-	return r
+	return r, delta
 }
 
 func (d *decoder) fail(format string, args ...any) {
