@@ -31,6 +31,7 @@ const (
 	BugFound      BugStatus = "found"
 	BugOtherClass BugStatus = "found as another class" // the first violation is of a class that the registry does not name
 	BugMissed     BugStatus = "not found"              // within the budget
+	BugAnyway     BugStatus = "found with no bug on"   // the same run breaks its contract in a correct broker too
 )
 
 // BugRow is a row of the proof.
@@ -84,6 +85,9 @@ func (p Proof) Search(ctx context.Context, e bug.Entry) (BugRow, error) {
 	h.Each = func(n int, res *Result, err error) { row.take(n, res, err) }
 	tally := h.Go(ctx)
 	row.Runs, row.Seconds, row.Simulated = tally.Runs, tally.Seconds, tally.Virtual
+	if row.result != nil {
+		row.control(ctx)
+	}
 	if row.Status == BugFound && p.Shrinking > 0 {
 		row.Shrunk = p.shrink(ctx, row.result.Run, e.Visible)
 	}
@@ -102,6 +106,20 @@ func (p Proof) shrink(ctx context.Context, run history.Run, blind bool) *ShrunkB
 		out.Error = err.Error()
 	}
 	return out
+}
+
+// control carries the run that showed the bug out once more without it: whatever that breaks was not the bug's doing.
+func (r *BugRow) control(ctx context.Context) {
+	run := r.result.Run
+	run.Bug = ""
+	switch res, err := Simulate(ctx, run, Watch{Blind: r.Visible}); {
+	case ctx.Err() != nil:
+	case err != nil:
+		r.Errors++
+		r.Error, r.Status = err.Error(), BugMissed
+	case res.Verdict.Status == checker.Invalid:
+		r.Status = BugAnyway
+	}
 }
 
 // take counts a run, and keeps the first by number that broke the contract.

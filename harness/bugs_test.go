@@ -57,3 +57,18 @@ func TestWhatIsNotThereIsNotFound(t *testing.T) {
 		t.Errorf("the document does not tell what was not found:\n%s", text)
 	}
 }
+
+// TestWhatACorrectBrokerDoesTooIsNoProof gives a broker that was killed less time to settle than its old session lasts: that it has not is no bug's doing.
+func TestWhatACorrectBrokerDoesTooIsNoProof(t *testing.T) {
+	e, _ := bug.Find(bug.ProducerIDsReissued)
+	e.Shows = []string{"not settled"}
+	base := Defaults()
+	base.Settle, base.Duration, base.Plan = time.Second, 10*time.Second, "at 8s kill broker 2"
+	base.Config = map[string]string{"broker.session.timeout.ms": "9000"}
+	kept := func(option string) bool { return option == "duration" || option == "broker.session.timeout.ms" }
+	p := Proof{Base: base, Kept: kept, Master: 1, Budget: time.Minute, Seeds: 3, Workers: 1}
+	row, err := p.Search(t.Context(), e)
+	if err != nil || row.Status != BugAnyway || !strings.Contains(row.Outcome(), "ALSO WITH NO BUG ON") {
+		t.Fatalf("%+v, %v, expected %s", row, err, BugAnyway)
+	}
+}
