@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tidemark/broker/config"
-	"tidemark/docker/agent"
+	"tidemark/docker/targets"
 	"tidemark/history"
 	"tidemark/world"
 )
@@ -26,9 +26,9 @@ func Abilities() []world.Ability {
 
 // Where a broker finds its files.
 const (
-	dataPath     = "/data"
-	configPath   = dataPath + "/" + agent.ConfigFile
-	metadataPath = "/metadata"
+	dataPath     = targets.DataPath
+	metadataPath = targets.MetadataPath
+	configPath   = targets.ConfigPath + "/broker.properties"
 	binaryPath   = "/tidemark"
 )
 
@@ -45,6 +45,8 @@ const (
 // Options describe a cluster of containers.
 type Options struct {
 	Configs []config.Config // one a broker; addresses and directories are filled in here
+	Target  *targets.Target // whose brokers run instead of this program's own; nil is these
+	Site    targets.Site    // the target's brokers, without their addresses
 	Binary  string          // path of a static tidemark binary; "" is the running program
 	Keep    bool            // Close leaves the cluster for a look inside
 	Memory  int64           // limit of each broker's container, in bytes; 0 is 1 GiB

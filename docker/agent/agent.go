@@ -168,12 +168,6 @@ func (a *Agent) handler() http.Handler {
 		wiped, err := Wipe(a.root)
 		answer(w, wiped, err)
 	})
-	mux.HandleFunc("PUT /config", func(w http.ResponseWriter, r *http.Request) {
-		var text string
-		if decode(w, r, &text) {
-			answer(w, struct{}{}, configure(a.root, []byte(text)))
-		}
-	})
 	return mux
 }
 

@@ -64,11 +64,6 @@ func (c Client) Dump(ctx context.Context) (dumps []history.Dump, err error) {
 	return dumps, c.call(ctx, http.MethodGet, "/dump", nil, &dumps, dumpBytesMax)
 }
 
-// Configure writes the configuration that the agent's broker will start with.
-func (c Client) Configure(ctx context.Context, properties string) error {
-	return c.call(ctx, http.MethodPut, "/config", properties, nil, answerBytesMax)
-}
-
 // Wipe removes the files of the agent's broker, which must not run.
 func (c Client) Wipe(ctx context.Context) (w Wiped, err error) {
 	return w, c.call(ctx, http.MethodPost, "/wipe", nil, &w, answerBytesMax)
