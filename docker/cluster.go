@@ -33,6 +33,7 @@ type Cluster struct {
 	http     *http.Client
 	probed   counter
 	losses   ledger
+	catches  catches
 
 	observing sync.Mutex // one look at the cluster at a time
 	recording sync.Mutex // orders what is recorded of all brokers
@@ -111,7 +112,7 @@ func newCluster(env *Env, engine *Engine, opt Options) (*Cluster, error) {
 	c := &Cluster{
 		opt: opt, env: env, engine: engine, owner: own, network: "tidemark-" + own.run,
 		http: &http.Client{Transport: transport}, isr: map[history.Partition]int32{},
-		losses: ledger{shares: map[link]float64{}, ended: map[link]int64{}},
+		losses: ledger{shares: map[link]float64{}, ended: map[link]int64{}}, catches: catches{inForce: map[int]*catch{}},
 	}
 	if opt.Target != nil {
 		for i, n := range opt.Site.Nodes {
@@ -150,6 +151,9 @@ func (c *Cluster) bringUp() error {
 		return err
 	}
 	if err := c.brokers.introduce(); err != nil {
+		return err
+	}
+	if err := c.intercept(); err != nil {
 		return err
 	}
 	if err := c.each(c.startBroker); err != nil {
@@ -198,6 +202,7 @@ func (m *machine) volumes() (data, metadata string) {
 // Close takes the cluster down, unless it was to be kept.
 func (c *Cluster) Close() error {
 	defer c.http.CloseIdleConnections()
+	c.tellUnread()
 	c.brokers.close()
 	if c.opt.Keep {
 		return nil
@@ -251,12 +256,12 @@ func (c *Cluster) Abilities() []world.Ability { return c.brokers.abilities() }
 
 // Elect makes a replica the partition's leader cleanly, by the admin requests of a client.
 func (c *Cluster) Elect(p history.Partition, b history.BrokerID, timeout time.Duration) error {
-	return workloads.Elect(c.env, c, "elect", p, b, timeout)
+	return workloads.Elect(c.env, own{c}, "elect", p, b, timeout)
 }
 
 // Reassign moves a partition to other replicas, by the admin request of a client.
 func (c *Cluster) Reassign(p history.Partition, to []history.BrokerID, timeout time.Duration) error {
-	return workloads.Reassign(c.env, c, "reassign", p, to, timeout)
+	return workloads.Reassign(c.env, own{c}, "reassign", p, to, timeout)
 }
 
 // Recreate is not possible here: nobody tells a topic's incarnations apart.

@@ -126,7 +126,7 @@ func (c *Cluster) listens(m *machine, before string) error {
 	bound := c.brokers.startBound()
 	deadline := time.Now().Add(bound)
 	for {
-		tcp, err := net.DialTimeout("tcp4", m.kafka, stateBound)
+		tcp, err := net.DialTimeout("tcp4", c.straight(m), stateBound)
 		if err == nil {
 			return tcp.Close()
 		}

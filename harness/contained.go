@@ -6,11 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tidemark/docker"
 	"tidemark/history"
+	"tidemark/nemesis"
 	"tidemark/results"
+	"tidemark/world"
 )
 
 // Look says what to keep or show of a run in containers besides its result.
@@ -32,6 +35,10 @@ func Contain(ctx context.Context, run history.Run, d results.Dir, look Look) (*R
 	if err != nil {
 		return nil, err
 	}
+	plan, err := nemesis.Parse(run.Plan)
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
 	engine, err := docker.Connect(ctx)
 	if err != nil {
 		return nil, err
@@ -49,6 +56,7 @@ func Contain(ctx context.Context, run history.Run, d results.Dir, look Look) (*R
 	tell.enter(PhaseStart)
 	cluster, err := docker.Start(env, engine, docker.Options{
 		Configs: configs, Binary: look.Binary, Keep: look.Keep, Memory: run.Memory, CPUs: run.CPUs, Record: record.StepAt, Say: look.Say,
+		Messages: slices.ContainsFunc(plan.Needs(), world.OfMessages),
 	})
 	var closed error
 	if err == nil {

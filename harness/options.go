@@ -160,7 +160,7 @@ func checkPlan(run history.Run, plan nemesis.Plan) error {
 	}
 	err := plan.Check(can, BrokerIDs(run), Partitions(run))
 	if run.World == Contained && errors.Is(err, nemesis.ErrCannot) {
-		return fmt.Errorf("%w: containers share the machine's page cache, disk and clock, and pass messages unread; --world %s can", err, Simulated)
+		return fmt.Errorf("%w: containers share the machine's page cache, disk and clock; --world %s can", err, Simulated)
 	}
 	for _, l := range plan.Lines {
 		switch topic := l.Fault.Topic; {
@@ -194,6 +194,7 @@ var (
 	}
 	containedAbilities = []world.Ability{
 		world.CanPartition, world.CanKill, world.CanPause, world.CanStop, world.CanElect, world.CanReassign, world.CanFreeze, world.CanWipe, world.CanLoss,
+		world.CanHold, world.CanDrop, world.CanLate,
 	}
 )
 
