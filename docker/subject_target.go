@@ -8,23 +8,22 @@ import (
 	"time"
 
 	"tidemark/docker/targets"
-	"tidemark/history"
 	"tidemark/world"
 )
 
 // targetStartBound is how long a broker on Java may take until it listens: it is formatted, recovers its logs and waits for its session.
-const targetStartBound = 90 * time.Second
+const targetStartBound = 40 * time.Second
 
 // targetBrokers are brokers that are not this program's own.
 type targetBrokers struct {
-	*watch
+	*outside
 	cluster *Cluster
 	target  targets.Target
 	site    targets.Site
 }
 
 func newTargetBrokers(c *Cluster, t targets.Target, s targets.Site) *targetBrokers {
-	return &targetBrokers{watch: newWatch(c), cluster: c, target: t, site: s}
+	return &targetBrokers{outside: newOutside(c), cluster: c, target: t, site: s}
 }
 
 func (t *targetBrokers) images(ctx context.Context) (string, error) {
@@ -52,6 +51,3 @@ func (t *targetBrokers) process(m *machine) targets.Process {
 }
 
 func (t *targetBrokers) startBound() time.Duration { return targetStartBound }
-
-// dump has nobody yet who reads another broker's files.
-func (t *targetBrokers) dump(context.Context, *machine) ([]history.Dump, error) { return nil, nil }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tidemark/broker/disk"
+	"tidemark/docker/kafkadisk"
 	"tidemark/history"
 )
 
@@ -157,20 +158,26 @@ func (a *Agent) handler() http.Handler {
 	mux.HandleFunc("POST /probe/send", a.probing(func(ctx context.Context, p Probe) Answer { return a.probes.send(ctx, p) }))
 	mux.HandleFunc("POST /probe/await", a.probing(func(ctx context.Context, p Probe) Answer { return a.probes.await(ctx, p) }))
 	mux.HandleFunc("POST /probe/connect", a.probing(func(ctx context.Context, p Probe) Answer { return connect(ctx, p, a.messages.past()) }))
-	mux.HandleFunc("GET /dump", func(w http.ResponseWriter, _ *http.Request) {
-		if a.data == nil {
-			answer(w, nil, errors.New("dump: this agent was given no data directory"))
-			return
-		}
-		dumps, err := Dump(a.data, a.broker)
-		answer(w, dumps, err)
-	})
+	mux.HandleFunc("GET /dump", a.dumping(Dump))
+	mux.HandleFunc("GET /dump/kafka", a.dumping(kafkadisk.Dump))
 	mux.HandleFunc("POST /wipe", func(w http.ResponseWriter, _ *http.Request) {
 		wiped, err := Wipe(a.root)
 		answer(w, wiped, err)
 	})
 	a.messages.serveMessages(mux)
 	return mux
+}
+
+// dumping reads the broker's files in the way of its make.
+func (a *Agent) dumping(read func(disk.FS, history.BrokerID) ([]history.Dump, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if a.data == nil {
+			answer(w, nil, errors.New("dump: this agent was given no data directory"))
+			return
+		}
+		dumps, err := read(a.data, a.broker)
+		answer(w, dumps, err)
+	}
 }
 
 func (a *Agent) probing(do func(context.Context, Probe) Answer) http.HandlerFunc {

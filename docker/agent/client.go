@@ -64,6 +64,11 @@ func (c Client) Dump(ctx context.Context) (dumps []history.Dump, err error) {
 	return dumps, c.call(ctx, http.MethodGet, "/dump", nil, &dumps, dumpBytesMax)
 }
 
+// DumpKafka reads every replica of the agent's broker, of Apache Kafka's make, from its files.
+func (c Client) DumpKafka(ctx context.Context) (dumps []history.Dump, err error) {
+	return dumps, c.call(ctx, http.MethodGet, "/dump/kafka", nil, &dumps, dumpBytesMax)
+}
+
 // Wipe removes the files of the agent's broker, which must not run.
 func (c Client) Wipe(ctx context.Context) (w Wiped, err error) {
 	return w, c.call(ctx, http.MethodPost, "/wipe", nil, &w, answerBytesMax)

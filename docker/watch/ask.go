@@ -42,19 +42,14 @@ type Asker struct {
 	broker   history.BrokerID
 	client   *kgo.Client
 	greeted  bool
-	quorum   bool // it answers DescribeQuorum
-	describe bool // it answers DescribeTopicPartitions
-	epochs   bool // its ListOffsets tells epochs
+	quorum   bool // it answers DescribeQuorum (KIP-595): there is no ZooKeeper
+	describe bool // it answers DescribeTopicPartitions (KIP-966)
 }
 
-// NewAsker returns an asker of the broker at an address, host:port. Ancient says that the broker knows no ApiVersions, as before 0.10.
-func NewAsker(b history.BrokerID, address string, ancient bool) (*Asker, error) {
+// NewAsker returns an asker of the broker at an address, host:port, of release 0.10 or later: what it speaks is asked by ApiVersions (KIP-35).
+func NewAsker(b history.BrokerID, address string) (*Asker, error) {
 	most := kversion.Stable()
-	if ancient {
-		most = kversion.V0_9_0()
-	} else {
-		most.SetMaxKeyVersion(kmsg.Fetch.Int16(), fetchVersion)
-	}
+	most.SetMaxKeyVersion(kmsg.Fetch.Int16(), fetchVersion)
 	client, err := kgo.NewClient(
 		kgo.SeedBrokers(address), kgo.ClientID("observer"), kgo.MaxVersions(most), kgo.BrokerMaxReadBytes(answerBytes), kgo.FetchMaxBytes(answerBytes/2),
 		kgo.DialTimeout(dialBound), kgo.RequestTimeoutOverhead(answerBound), kgo.RetryTimeout(answerBound), kgo.RequestRetries(0),
@@ -62,7 +57,7 @@ func NewAsker(b history.BrokerID, address string, ancient bool) (*Asker, error) 
 	if err != nil {
 		return nil, fmt.Errorf("asking broker %d at %s: %w", b, address, err)
 	}
-	return &Asker{broker: b, client: client, greeted: ancient}, nil
+	return &Asker{broker: b, client: client}, nil
 }
 
 // Close gives up the connections.
@@ -87,13 +82,8 @@ func (a *Asker) Ask(ctx context.Context) (Told, error) {
 	if err := a.greet(ctx); err != nil {
 		return t, err
 	}
-	if err := a.askMetadata(ctx, &t); err != nil {
+	if err := a.askPartitions(ctx, &t); err != nil {
 		return t, err
-	}
-	if a.describe {
-		if err := a.askDescription(ctx, &t); err != nil {
-			return t, err
-		}
 	}
 	if a.quorum {
 		if err := a.askQuorum(ctx, &t); err != nil {
@@ -117,50 +107,31 @@ func (a *Asker) greet(ctx context.Context) error {
 	if err := kerr.ErrorForCode(resp.ErrorCode); err != nil {
 		return fmt.Errorf("broker %d: ApiVersions: %w", a.broker, err)
 	}
-	most := map[int16]int16{}
 	for _, k := range resp.ApiKeys {
-		most[k.ApiKey] = k.MaxVersion
+		a.quorum = a.quorum || k.ApiKey == kmsg.DescribeQuorum.Int16()
+		a.describe = a.describe || k.ApiKey == kmsg.DescribeTopicPartitions.Int16()
 	}
-	_, a.quorum = most[kmsg.DescribeQuorum.Int16()]
-	_, a.describe = most[kmsg.DescribeTopicPartitions.Int16()]
-	a.epochs = most[kmsg.ListOffsets.Int16()] >= 4
 	a.greeted = true
 	return nil
 }
 
-func (a *Asker) askMetadata(ctx context.Context, t *Told) error {
+// askPartitions asks for all partitions: for their description, which has the eligible leader replicas, where the broker gives it.
+func (a *Asker) askPartitions(ctx context.Context, t *Told) error {
+	if a.describe && a.quorum {
+		req := kmsg.NewPtrDescribeTopicPartitionsRequest()
+		req.ResponsePartitionLimit = describedMax
+		resp, err := request[*kmsg.DescribeTopicPartitionsResponse](ctx, a, req)
+		if err != nil {
+			return err
+		}
+		t.Partitions = ReadDescription(resp)
+		return nil
+	}
 	resp, err := request[*kmsg.MetadataResponse](ctx, a, kmsg.NewPtrMetadataRequest())
 	if err != nil {
 		return err
 	}
 	t.Partitions, t.Controller = ReadMetadata(resp)
-	return nil
-}
-
-// askDescription asks for the partitions again, with their eligible leader replicas.
-func (a *Asker) askDescription(ctx context.Context, t *Told) error {
-	req := kmsg.NewPtrDescribeTopicPartitionsRequest()
-	req.ResponsePartitionLimit = describedMax
-	for _, p := range t.Partitions {
-		if n := len(req.Topics); n == 0 || req.Topics[n-1].Topic != p.Partition.Topic {
-			topic := kmsg.NewDescribeTopicPartitionsRequestTopic()
-			topic.Topic = p.Partition.Topic
-			req.Topics = append(req.Topics, topic)
-		}
-	}
-	if len(req.Topics) == 0 {
-		return nil
-	}
-	resp, err := request[*kmsg.DescribeTopicPartitionsResponse](ctx, a, req)
-	if err != nil {
-		return err
-	}
-	for _, p := range ReadDescription(resp) {
-		i, known := slices.BinarySearchFunc(t.Partitions, p.Partition, func(r Registration, p history.Partition) int { return r.Partition.Compare(p) })
-		if known {
-			t.Partitions[i] = p
-		}
-	}
 	return nil
 }
 

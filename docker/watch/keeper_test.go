@@ -42,7 +42,7 @@ func TestReadKeeper(t *testing.T) {
 		t.Fatalf("read %+v, %v, expected controller 3 and two partitions", k, err)
 	}
 	p, q := k.Partitions[0], k.Partitions[1]
-	if p.Partition.Index != 0 || p.Leader != 1 || p.Epoch != 4 || p.Version != 78 || len(p.ISR) != 2 || len(p.Replicas) != 3 {
+	if p.Partition.Index != 0 || p.Leader != 1 || p.Epoch != 4 || p.Version != 74 || len(p.ISR) != 2 || len(p.Replicas) != 3 {
 		t.Errorf("read %+v, expected what the nodes tell of orders/0", p)
 	}
 	if q.Partition.Index != 1 || q.Leader != history.NoBroker || q.Epoch != -1 || q.Version != -1 || len(q.Replicas) != 2 {
