@@ -63,7 +63,7 @@ func (c *Cluster) interception(m *machine) agent.Interception {
 	what := agent.Interception{
 		Between: []agent.Between{
 			{Port: agent.BrokerPort, Patience: patience},
-			{Port: agent.ControllerPort, Patience: min(2*m.cfg.QuorumElectionTimeout, patience)},
+			{Port: agent.ControllerPort, Quorum: true, Patience: min(2*m.cfg.QuorumElectionTimeout, patience)},
 		},
 		Clients: []uint16{agent.BrokerPort, externalPort},
 	}

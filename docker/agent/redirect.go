@@ -52,6 +52,7 @@ type Peer struct {
 // Between is a port at which brokers reach each other.
 type Between struct {
 	Port uint16 `json:"port"`
+	Quorum bool `json:"quorum,omitempty"` // controllers listen there
 	// Patience is how long bytes that were sent there may go unacknowledged, as brokers themselves have it; 0 is as long as TCP allows.
 	Patience time.Duration `json:"patience"`
 }
@@ -143,7 +144,7 @@ func (i Interception) route(self history.BrokerID, to netip.AddrPort) (proxy.Rou
 	r := proxy.Route{To: to, Link: world.Link{From: self, To: i.Peers[at].ID}}
 	for _, b := range i.Between {
 		if b.Port == to.Port() {
-			r.Patience = b.Patience
+			r.Patience, r.Quorum = b.Patience, b.Quorum
 		}
 	}
 	return r, nil

@@ -22,6 +22,7 @@ const (
 // conn is a connection that passes: the two that the proxy has, to its opener and to its target.
 type conn struct {
 	p       *Proxy
+	quorum  bool // it leads to a controller
 	out, in way
 	asked   asked
 	unread  atomic.Bool
@@ -39,7 +40,7 @@ func (p *Proxy) pass(opener *net.TCPConn) {
 	}
 	defer target.Close() //nolint:errcheck // it has ended
 	p.passed.Add(1)
-	c := &conn{p: p}
+	c := &conn{p: p, quorum: route.Quorum}
 	back := world.Link{From: route.Link.To, To: route.Link.From}
 	c.out = way{c: c, src: opener, dst: target, link: route.Link, gone: make(chan struct{})}
 	c.in = way{c: c, src: target, dst: opener, link: back, gone: make(chan struct{})}

@@ -24,6 +24,8 @@ const connsMax = 8192
 type Route struct {
 	To   netip.AddrPort
 	Link world.Link // from its opener
+	// Quorum says that it leads to a port of controllers, where Fetch is the quorum's own.
+	Quorum bool
 	// Patience is how long bytes on the way to To may go unacknowledged before the connection breaks, as its opener's own would
 	// (TCP_USER_TIMEOUT); 0 is as long as TCP allows.
 	Patience time.Duration

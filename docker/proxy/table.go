@@ -51,7 +51,7 @@ func (f Fault) Check() error {
 type Message struct {
 	Link     world.Link
 	Response bool
-	Key      int16 // of the API
+	API      world.API // "" if no plan names it
 }
 
 // catchesMax bounds the faults in force.
@@ -66,8 +66,6 @@ type table struct {
 // catch is a fault in force.
 type catch struct {
 	Fault
-	key     int16
-	any     bool
 	over    bool // the one message that all waited for has come
 	seen    int  // such messages so far, where they are counted here
 	done    int64
@@ -101,8 +99,7 @@ func (t *table) add(f Fault) error {
 	case len(t.catches) == catchesMax:
 		return fmt.Errorf("%d faults on messages are in force, expected fewer", catchesMax)
 	}
-	key, _ := f.API.Key()
-	t.catches = append(t.catches, &catch{Fault: f, key: key, any: f.API == world.AnyAPI, changed: make(chan struct{})})
+	t.catches = append(t.catches, &catch{Fault: f, changed: make(chan struct{})})
 	return nil
 }
 
@@ -115,7 +112,7 @@ func (t *table) find(number int) (int, error) {
 }
 
 func (c *catch) meets(m Message) bool {
-	return !c.over && c.Responses == m.Response && (c.any || c.key == m.Key) && slices.Contains(c.Links, m.Link)
+	return !c.over && c.Responses == m.Response && (c.API == world.AnyAPI || c.API == m.API) && slices.Contains(c.Links, m.Link)
 }
 
 // meet lets a message meet the faults beyond a number, in their order. It returns what keeps the message from passing now, nil if nothing does.

@@ -125,7 +125,7 @@ func (w *way) judge(b []byte) (passed int, err error) {
 			continue
 		}
 		if w.c.p.inForce.Load() > 0 {
-			m := Message{Link: w.link, Response: w.reader.responses, Key: w.reader.begun.key}
+			m := Message{Link: w.link, Response: w.reader.responses, API: apiOf(w.reader.begun.key, w.c.quorum)}
 			if s := w.c.p.meet(m, 0); s != nil {
 				if !w.write(b[ready:passed]) {
 					w.c.p.leave(s)
