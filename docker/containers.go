@@ -19,6 +19,7 @@ import (
 	"github.com/docker/go-connections/nat"
 	"github.com/testcontainers/testcontainers-go"
 
+	"tidemark/docker/targets"
 	"tidemark/history"
 )
 
@@ -107,7 +108,7 @@ func (c *Cluster) startBroker(m *machine) error {
 	data, metadata := m.volumes()
 	p := c.brokers.process(m)
 	req := testcontainers.ContainerRequest{
-		Name: m.broker, Image: c.inside, Labels: c.owner.labels(), Entrypoint: p.Command[:1], Cmd: p.Command[1:], Env: p.Env, User: "0",
+		Name: m.broker, Image: c.inside, Labels: c.owner.labels(), Entrypoint: p.Command[:1], Cmd: p.Command[1:], Env: p.Env, User: "0", Files: filesOf(p),
 		HostConfigModifier: func(h *container.HostConfig) {
 			h.NetworkMode = container.NetworkMode("container:" + m.sidecar)
 			h.CapDrop = []string{"ALL"}
@@ -115,9 +116,6 @@ func (c *Cluster) startBroker(m *machine) error {
 			confine(h)
 			c.opt.limit(h)
 		},
-	}
-	for _, path := range slices.Sorted(maps.Keys(p.Files)) {
-		req.Files = append(req.Files, testcontainers.ContainerFile{Reader: strings.NewReader(p.Files[path]), ContainerFilePath: path, FileMode: 0o644})
 	}
 	made, err := c.make(req)
 	if err == nil {
@@ -129,6 +127,15 @@ func (c *Cluster) startBroker(m *machine) error {
 		return fmt.Errorf("broker %d: %w", m.id, err)
 	}
 	return nil
+}
+
+// filesOf are a process's files as a container is given them.
+func filesOf(p targets.Process) []testcontainers.ContainerFile {
+	var files []testcontainers.ContainerFile
+	for _, path := range slices.Sorted(maps.Keys(p.Files)) {
+		files = append(files, testcontainers.ContainerFile{Reader: strings.NewReader(p.Files[path]), ContainerFilePath: path, FileMode: 0o644})
+	}
+	return files
 }
 
 func (c *Cluster) make(req testcontainers.ContainerRequest) (testcontainers.Container, error) {

@@ -137,7 +137,7 @@ func (c *Cluster) listens(m *machine, before string) error {
 		case !info.State.Running && info.State.StartedAt != before:
 			return errors.Join(fmt.Errorf("broker %d exited with code %d while it started", m.id, info.State.ExitCode), c.lastWords(m.broker))
 		case time.Now().After(deadline):
-			return fmt.Errorf("broker %d does not listen after %v: %w", m.id, bound, err)
+			return errors.Join(fmt.Errorf("broker %d does not listen after %v: %w", m.id, bound, err), c.lastWords(m.broker))
 		}
 		if err := c.pause(lookEvery); err != nil {
 			return err
