@@ -23,6 +23,9 @@ func (w *Watch) follow(steps []history.Step, t *Told, r *Replica, since time.Dur
 			now.Epoch = p.Epoch
 		}
 	}
+	if w.keeper != nil && now.Leads && now.Epoch < 0 { // ZooKeeper will tell in which epoch: until then nothing of it has its place
+		return steps
+	}
 	s := w.replicas[at]
 	isNew := s == nil
 	if isNew {
