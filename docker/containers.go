@@ -114,7 +114,10 @@ func (c *Cluster) volume(name, target string) mount.Mount {
 // everybody's addresses.
 func (c *Cluster) startBroker(m *machine) error {
 	data, metadata := m.volumes()
-	p := c.brokers.process(m)
+	p, err := c.brokers.process(m)
+	if err != nil {
+		return fmt.Errorf("broker %d: %w", m.id, err)
+	}
 	req := testcontainers.ContainerRequest{
 		Name: m.broker, Image: c.inside, Labels: c.owner.labels(), Entrypoint: p.Command[:1], Cmd: p.Command[1:], Env: p.Env, User: "0", Files: filesOf(p),
 		HostConfigModifier: func(h *container.HostConfig) {

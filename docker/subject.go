@@ -18,7 +18,7 @@ type subject interface {
 	// introduce takes in everybody's addresses, which are known by now.
 	introduce() error
 	// process is what runs in a broker's container.
-	process(m *machine) targets.Process
+	process(m *machine) (targets.Process, error)
 	// startBound is how long a broker may take until it listens.
 	startBound() time.Duration
 	observer

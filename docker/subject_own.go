@@ -16,11 +16,11 @@ func (o ownBrokers) images(context.Context) (string, error) { return o.Cluster.i
 
 func (o ownBrokers) abilities() []world.Ability { return Abilities() }
 
-func (o ownBrokers) process(m *machine) targets.Process {
+func (o ownBrokers) process(m *machine) (targets.Process, error) {
 	return targets.Process{
 		Command: []string{binaryPath, "broker", "--config", configPath},
 		Files:   map[string]string{configPath: properties(m.cfg)},
-	}
+	}, nil
 }
 
 func (o ownBrokers) startBound() time.Duration { return startBound }

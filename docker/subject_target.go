@@ -50,9 +50,9 @@ func (t *targetBrokers) introduce() error {
 	return nil
 }
 
-func (t *targetBrokers) process(m *machine) targets.Process {
+func (t *targetBrokers) process(m *machine) (targets.Process, error) {
 	if m == t.cluster.keeper {
-		return t.target.KeeperProcess()
+		return t.target.KeeperProcess(), nil
 	}
 	return t.target.Process(t.site, t.site.Nodes[m.node])
 }

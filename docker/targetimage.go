@@ -47,7 +47,7 @@ type tools struct {
 }
 
 // layout is the version of what an image looks like inside; a new one makes every image anew.
-const layout = "2"
+const layout = "4"
 
 // javaModules are what brokers of every release need of the machine's JDK.
 var javaModules = []string{

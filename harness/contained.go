@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"tidemark/docker"
-	"tidemark/docker/targets"
 	"tidemark/history"
 	"tidemark/nemesis"
 	"tidemark/results"
@@ -38,7 +37,7 @@ func Contain(ctx context.Context, run history.Run, d results.Dir, look Look) (*R
 	}
 	opt := docker.Options{Configs: configs, Binary: look.Binary, Keep: look.Keep, Memory: run.Memory, CPUs: run.CPUs, Say: look.Say}
 	if run.Target != "" {
-		t, err := targets.Find(run.Target)
+		t, err := targetOf(run)
 		if err != nil {
 			return nil, err
 		}

@@ -75,7 +75,7 @@ func Unusual(run history.Run) []string {
 	}
 	add(run.Target != "", "--target %s", run.Target)
 	add(run.Unclean, "--unclean")
-	add(run.ELR != fitTarget(history.Run{Target: run.Target, ELR: true}).ELR, "--classic")
+	add(run.ELR != fitTarget(history.Run{Target: run.Target, Template: run.Template, ELR: true}).ELR, "--classic")
 	add(run.Parts != d.Parts, "--partitions %d", run.Parts)
 	add(run.Writers != d.Writers, "--producers %d", run.Writers)
 	add(run.Readers != d.Readers, "--consumers %d", run.Readers)

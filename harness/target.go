@@ -21,6 +21,14 @@ var targetGiven = []string{
 	"controller.quorum.bootstrap.servers", "security.inter.broker.protocol",
 }
 
+// targetOf is the target of a run: that of its file, where it has one, else the one of that name.
+func targetOf(run history.Run) (targets.Target, error) {
+	if run.Template != "" {
+		return targets.Parse(run.Target, run.Template)
+	}
+	return targets.Find(run.Target)
+}
+
 // checkTarget looks whether a run's target is known, and takes what the run asks for.
 func checkTarget(run history.Run) error {
 	if run.Target == "" {
@@ -37,13 +45,23 @@ func checkTarget(run history.Run) error {
 			return fmt.Errorf("configuration %s=%s: each broker of a run is given its own", key, value)
 		}
 	}
-	_, err := targets.Find(run.Target)
-	return err
+	t, err := targetOf(run)
+	switch {
+	case err != nil:
+		return err
+	case run.Idempotent && !t.Idempotent:
+		return fmt.Errorf("idempotence with target %s, expected Apache Kafka 0.11 or newer (KIP-98)", run.Target)
+	case run.Trim != 0 && !t.Idempotent:
+		return fmt.Errorf("trim %v with target %s, expected Apache Kafka 0.11 or newer (KIP-107)", run.Trim, run.Target)
+	case run.FollowerFetch && !t.FollowerFetch:
+		return fmt.Errorf("follower fetch with target %s, expected Apache Kafka 2.4 or newer (KIP-392)", run.Target)
+	}
+	return nil
 }
 
 // fitTarget fills in what a run's target decides: a broker without eligible leader replicas elects from the ISR alone.
 func fitTarget(run history.Run) history.Run {
-	if t, err := targets.Find(run.Target); err == nil {
+	if t, err := targetOf(run); err == nil {
 		run.ELR = run.ELR && t.ELR
 	}
 	return run
@@ -51,7 +69,7 @@ func fitTarget(run history.Run) history.Run {
 
 // quickOf is what a run's configuration differs in from Kafka's where its options leave it open.
 func quickOf(run history.Run) map[string]string {
-	if t, err := targets.Find(run.Target); err == nil {
+	if t, err := targetOf(run); err == nil {
 		return t.Quick
 	}
 	return quick
@@ -59,7 +77,7 @@ func quickOf(run history.Run) map[string]string {
 
 // targetAbilities is what a run's target admits.
 func targetAbilities(run history.Run) []world.Ability {
-	t, err := targets.Find(run.Target)
+	t, err := targetOf(run)
 	if err != nil {
 		return nil
 	}

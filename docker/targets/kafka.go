@@ -15,6 +15,7 @@ import (
 func apacheKafka(r Release, keeper bool) Target {
 	t := Target{
 		Release: r, Keeper: keeper, ELR: !r.before(eligible) && !keeper,
+		Idempotent: !r.before(idempotent), FollowerFetch: !r.before(alterByRequest),
 		Abilities: []world.Ability{world.CanPartition, world.CanKill, world.CanPause, world.CanStop},
 		Quick:     maps.Clone(quick),
 	}
@@ -80,11 +81,11 @@ const (
 	controllerListener = "CONTROLLER" // for the quorum, and for what brokers ask the controller
 )
 
-func (k kafka) process(s Site, n Node) Process {
+func (k kafka) process(s Site, n Node) (Process, error) {
 	return Process{
 		Command: []string{"/bin/sh", "-c", k.script(s)},
 		Files:   map[string]string{propertiesFile: k.properties(s, n), loggingFile: k.logging()},
-	}
+	}, nil
 }
 
 // Where things lie, in the images made here as in the project's own.
@@ -158,12 +159,6 @@ func (k kafka) properties(s Site, n Node) string {
 		set["broker.id"] = strconv.Itoa(int(n.ID))
 		set["zookeeper.connect"] = net.JoinHostPort(s.Keeper, strconv.Itoa(KeeperPort))
 	} else {
-		var voters []string
-		for _, v := range s.Nodes {
-			if v.Voter {
-				voters = append(voters, fmt.Sprintf("%d@%s", v.ID, net.JoinHostPort(v.Address, strconv.Itoa(ControllerPort))))
-			}
-		}
 		set["node.id"] = strconv.Itoa(int(n.ID))
 		set["process.roles"] = "broker"
 		if n.Voter {
@@ -171,7 +166,7 @@ func (k kafka) properties(s Site, n Node) string {
 			listeners = append(listeners, listen(controllerListener, "", ControllerPort))
 		}
 		security = append(security, controllerListener+":PLAINTEXT")
-		set["controller.quorum.voters"] = strings.Join(voters, ",")
+		set["controller.quorum.voters"] = voters(s)
 		set["controller.listener.names"] = controllerListener
 		set["metadata.log.dir"] = MetadataPath
 	}
@@ -180,6 +175,22 @@ func (k kafka) properties(s Site, n Node) string {
 	}
 	set["listeners"], set["listener.security.protocol.map"] = strings.Join(listeners, ","), strings.Join(security, ",")
 	maps.Copy(all, set)
+	return lines(all)
+}
+
+// voters is the controller quorum of a site, as controller.quorum.voters has it.
+func voters(s Site) string {
+	var out []string
+	for _, v := range s.Nodes {
+		if v.Voter {
+			out = append(out, fmt.Sprintf("%d@%s", v.ID, net.JoinHostPort(v.Address, strconv.Itoa(ControllerPort))))
+		}
+	}
+	return strings.Join(out, ",")
+}
+
+// lines is a configuration as a file of properties, sorted by key.
+func lines(all map[string]string) string {
 	var out strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		fmt.Fprintf(&out, "%s=%s\n", key, all[key])

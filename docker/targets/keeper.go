@@ -14,7 +14,7 @@ const (
 // keeperFiles are what a ZooKeeper is told: it stands alone.
 func (k kafka) keeperFiles() map[string]string {
 	return map[string]string{
-		keeperFile:  fmt.Sprintf("dataDir=%s\nclientPort=%d\nmaxClientCnxns=0\ntickTime=500\nminSessionTimeout=1000\nadmin.enableServer=false\n", DataPath, KeeperPort),
+		keeperFile:  fmt.Sprintf("dataDir=%s\nclientPort=%d\nmaxClientCnxns=0\ntickTime=500\nminSessionTimeout=1000\nmaxSessionTimeout=60000\nadmin.enableServer=false\n", DataPath, KeeperPort),
 		loggingFile: k.logging(),
 	}
 }

@@ -65,9 +65,10 @@ func (r Release) before(other Release) bool {
 
 // The releases that changed what is configured here.
 var (
-	scala213       = mustRelease("2.4.0") // the first that Maven has for Scala 2.13; older ones are for 2.11
-	alterByRequest = mustRelease("2.4.0") // AlterPartitionReassignments and ElectLeaders (KIP-455, KIP-460)
-	kraft          = mustRelease("3.3.0") // without ZooKeeper, for production (KIP-833)
-	withoutKeeper  = mustRelease("4.0.0") // ZooKeeper is gone
-	eligible       = mustRelease("4.1.0") // ELR is on in new clusters (KIP-966)
+	idempotent     = mustRelease("0.11.0.0") // idempotent producers, leader epochs on disk (KIP-98, KIP-101)
+	scala213       = mustRelease("2.4.0")    // the first that Maven has for Scala 2.13; older ones are for 2.11
+	alterByRequest = mustRelease("2.4.0")    // AlterPartitionReassignments and ElectLeaders (KIP-455, KIP-460)
+	kraft          = mustRelease("3.3.0")    // without ZooKeeper, for production (KIP-833)
+	withoutKeeper  = mustRelease("4.0.0")    // ZooKeeper is gone
+	eligible       = mustRelease("4.1.0")    // ELR is on in new clusters (KIP-966)
 )

@@ -12,16 +12,18 @@ import (
 
 // Target is brokers of one make.
 type Target struct {
-	Name      string          // as --target has it, such as apache-kafka:4.1.0
-	Release   Release         // of Apache Kafka, whose image is made here; the zero Release where Image is named
-	Image     string          // the image's name in the engine or a registry; "" where it is made here
-	Abilities []world.Ability // the faults that it admits
-	Keeper    bool            // a ZooKeeper stands beside the brokers
-	ELR       bool            // knows eligible leader replicas (KIP-966)
+	Name          string          // as --target has it, such as apache-kafka:4.1.0
+	Release       Release         // of Apache Kafka, whose image is made here; the zero Release where Image is named
+	Image         string          // the image's name in the engine or a registry; "" where it is made here
+	Abilities     []world.Ability // the faults that it admits
+	Keeper        bool            // a ZooKeeper stands beside the brokers
+	ELR           bool            // knows eligible leader replicas (KIP-966)
+	Idempotent    bool            // knows idempotent producers (KIP-98) and DeleteRecords (KIP-107)
+	FollowerFetch bool            // lets consumers read from followers (KIP-392)
 	// Quick is its configuration with shorter times, so that a minute holds many failures. What a run sets itself goes over it.
 	Quick map[string]string
 
-	configure func(Site, Node) Process
+	configure func(Site, Node) (Process, error)
 }
 
 // Process is what runs in a container.
@@ -89,7 +91,7 @@ func Find(name string) (Target, error) {
 	if err != nil {
 		return Target{}, fmt.Errorf("%w: %s: %w", ErrUnknown, name, err)
 	}
-	t := apacheKafka(r, make == kafkaKeeperMake || make == kafkaMake && r.before(kraft))
+	t := apacheKafka(r, make == kafkaKeeperMake || r.before(kraft))
 	switch t.Name = name; {
 	case make == kafkaImageMake && t.Keeper:
 		return Target{}, fmt.Errorf("%w: %s: the project's images begin with 3.7.0", ErrUnknown, name)
@@ -107,4 +109,10 @@ func Makes() []string {
 }
 
 // Process is what runs in a broker's container, of a site whose addresses are known.
-func (t Target) Process(s Site, n Node) Process { return t.configure(s, n) }
+func (t Target) Process(s Site, n Node) (Process, error) {
+	p, err := t.configure(s, n)
+	if err != nil {
+		return p, fmt.Errorf("target %s: %w", t.Name, err)
+	}
+	return p, nil
+}
