@@ -19,6 +19,7 @@ type Registration struct {
 	Leader    history.BrokerID
 	Epoch     history.Epoch // -1 if it was not told
 	Version   int32         // of the whole, which every change raises (zkVersion); -1 if it was not told
+	Topic     [16]byte      // the topic's id (KIP-516); zero if it was not told
 	ISR, ELR  []history.BrokerID
 	Replicas  []history.BrokerID
 }
@@ -62,7 +63,7 @@ func ReadMetadata(resp *kmsg.MetadataResponse) (partitions []Registration, contr
 			}
 			partitions = append(partitions, Registration{
 				Partition: history.Partition{Topic: *t.Topic, Index: p.Partition}, Leader: history.BrokerID(max(p.Leader, -1)), Epoch: epoch, Version: -1,
-				ISR: brokers(p.ISR), Replicas: brokers(p.Replicas),
+				Topic: t.TopicID, ISR: brokers(p.ISR), Replicas: brokers(p.Replicas),
 			})
 		}
 	}
@@ -81,7 +82,7 @@ func ReadDescription(resp *kmsg.DescribeTopicPartitionsResponse) (partitions []R
 			p := &t.Partitions[j]
 			partitions = append(partitions, Registration{
 				Partition: history.Partition{Topic: *t.Topic, Index: p.Partition}, Leader: history.BrokerID(max(p.LeaderID, -1)),
-				Epoch: history.Epoch(p.LeaderEpoch), Version: -1,
+				Epoch: history.Epoch(p.LeaderEpoch), Version: -1, Topic: t.TopicID,
 				ISR: brokers(p.ISR), ELR: brokers(p.EligibleLeaderReplicas), Replicas: brokers(p.Replicas),
 			})
 		}

@@ -56,6 +56,9 @@ func (w *Watch) Tell(t Told) []history.Step {
 		since = before.From
 	}
 	w.last[t.Broker], w.up[t.Broker] = &t, true
+	if t.Broker == w.controller() || !slices.ContainsFunc(w.brokers, func(b history.BrokerID) bool { return !w.up[b] }) {
+		w.clear() // not by the word of one that has just been started, and knows nothing yet
+	}
 	var steps []history.Step
 	for _, r := range t.Partitions {
 		steps = w.register(steps, r, t.Broker, since)
@@ -64,6 +67,23 @@ func (w *Watch) Tell(t Told) []history.Step {
 		steps = w.follow(steps, &t, &t.Replicas[i], since)
 	}
 	return steps
+}
+
+// clear drops what does not exist any more.
+func (w *Watch) clear() {
+	for name := range w.parts {
+		if !w.exists(name) {
+			w.drop(name)
+		}
+	}
+}
+
+// drop forgets a partition that is no more: one of that name begins anew.
+func (w *Watch) drop(name history.Partition) {
+	delete(w.parts, name)
+	for _, b := range w.brokers {
+		delete(w.replicas, place{b, name})
+	}
 }
 
 // Down says that a broker does not answer: what is known of it stays, as of one that is down.
@@ -83,6 +103,7 @@ func (w *Watch) Restarted(b history.BrokerID) {
 // before began.
 func (w *Watch) Keep(k Kept, begun time.Duration) []history.Step {
 	w.keeper = &k
+	w.clear()
 	var steps []history.Step
 	for _, r := range k.Partitions {
 		steps = w.register(steps, r, k.Controller, begun)
@@ -93,6 +114,10 @@ func (w *Watch) Keep(k Kept, begun time.Duration) []history.Step {
 // register takes in a partition's registration as somebody has it, if it is newer than the known one.
 func (w *Watch) register(steps []history.Step, r Registration, by history.BrokerID, at time.Duration) []history.Step {
 	p := w.parts[r.Partition]
+	if p != nil && p.Topic != r.Topic && w.keeper == nil && w.voice(p, by) {
+		w.drop(r.Partition) // deleted and created again
+		p = nil
+	}
 	if p == nil {
 		p = &part{Registration: Registration{Leader: history.NoBroker, Epoch: -1, Version: -1}}
 		w.parts[r.Partition] = p
@@ -115,15 +140,23 @@ func (w *Watch) register(steps []history.Step, r Registration, by history.Broker
 	})
 }
 
-// newer reports whether a registration replaces the known one. Brokers hear of changes at different times, and most are told without a version:
-// in one epoch one voice counts, that of the broker that is the controller, else of the leader, who asks for the changes, else anybody's.
+// newer reports whether a registration replaces the known one. ZooKeeper's word is the newest each time, and beside it no broker's counts.
+// Brokers hear of changes at different times, and tell no version: in one epoch one voice counts.
 func (w *Watch) newer(p *part, r *Registration, by history.BrokerID) bool {
 	switch {
 	case w.keeper != nil:
-		return r.Version >= 0 && r.Version >= p.Version
+		return r.Version >= 0
+	case r.Topic != p.Topic:
+		return false
 	case r.Epoch != p.Epoch:
 		return r.Epoch > p.Epoch
 	}
+	return w.voice(p, by)
+}
+
+// voice reports whether a broker's word of a partition counts: that of the broker that is the controller, else of the leader, who asks for the
+// changes, else anybody's.
+func (w *Watch) voice(p *part, by history.BrokerID) bool {
 	voice := w.controller()
 	if !w.up[voice] {
 		voice = p.Leader

@@ -17,6 +17,7 @@ import (
 //
 //	look broker=1 from=100ms to=120ms [controller=2]   what a broker told; lines:
 //	  orders/0 leader=1 epoch=5 isr=1,2,3 [elr=] replicas=1,2,3
+//	  (topic=N is a topic's id)
 //	  own orders/0 [leads] epoch=5 end=10 hw=8 [start=0]
 //	keeper controller=2 begun=100ms                    what ZooKeeper held, with version=N in the lines
 //	down broker=1, restarted broker=1
@@ -96,6 +97,8 @@ func lines(t *testing.T, input string, b history.BrokerID) (parts []watch.Regist
 				reg.Leader = history.BrokerID(number(t, value))
 			case "epoch":
 				reg.Epoch, rep.Epoch = history.Epoch(number(t, value)), history.Epoch(number(t, value))
+			case "topic":
+				reg.Topic = [16]byte{byte(number(t, value))}
 			case "version":
 				reg.Version = int32(number(t, value))
 			case "isr":
