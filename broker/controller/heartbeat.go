@@ -59,6 +59,9 @@ func heartbeat(v view, s sessions, req *kmsg.BrokerHeartbeatRequest) decision {
 			d.records = fence(v, b)
 		}
 	}
+	if resp.ShouldShutdown { // its successor need not wait
+		delete(s, b)
+	}
 	return d
 }
 

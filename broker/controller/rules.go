@@ -67,9 +67,11 @@ func eligible(img *metadata.Image, p metadata.Partition, m member) bool {
 	return m.epoch == img.Brokers[m.id].Epoch
 }
 
-// registrationTaken: another incarnation holds the id and its session is alive. One that is shutting down gives way.
+// registrationTaken: another incarnation holds the id and its session is alive, fenced or not: a registration that a dead incarnation sent, and
+// that the network kept, must not take the place of the one that has just come up (Kafka 4's BrokerHeartbeatTracker.hasValidSession).
+// One that is shutting down gives way (KAFKA-19047).
 func registrationTaken(old metadata.Broker, incarnation [16]byte, sessionAlive bool) bool {
-	return old.Incarnation != incarnation && sessionAlive && !old.Fenced && !old.Stopping
+	return old.Incarnation != incarnation && sessionAlive && !old.Stopping
 }
 
 // shutDownCleanly: the broker that registers proves by the epoch of its last registration that this one ended with everything

@@ -8,7 +8,7 @@ import (
 )
 
 // sessions are the active controller's: when each registered broker last spoke. They are in memory only; a new active
-// controller gives every broker a fresh one (KIP-631).
+// controller gives every broker that is not fenced a fresh one (KIP-631, KAFKA-19130).
 type sessions map[kafka.BrokerID]*session
 
 type session struct {
@@ -19,8 +19,10 @@ type session struct {
 
 func freshSessions(img *metadata.Image, now time.Duration) sessions {
 	s := sessions{}
-	for b := range img.Brokers {
-		s[b] = &session{spokeAt: now}
+	for b, r := range img.Brokers {
+		if !r.Fenced {
+			s[b] = &session{spokeAt: now}
+		}
 	}
 	return s
 }
