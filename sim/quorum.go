@@ -93,8 +93,8 @@ func (w *World) ProbeVoter(b history.BrokerID) bool {
 			newest = o
 		}
 	}
-	id, disk := kafka.BrokerID(b), n.Directory()
-	return n.HasVoter(id, disk) && newest.HasVoter(id, disk)
+	member := n.Quorum().Member
+	return n.HasVoter(member) && newest.HasVoter(member)
 }
 
 // process is the node of a broker whose process is there.
