@@ -110,8 +110,8 @@ func (o *outside) visit(s *seat) {
 		o.watch.Down(s.machine.id)
 	} else {
 		o.record(o.watch.Tell(told))
+		s.machine.forget()
 		s.machine.mu.Lock()
-		clear(s.machine.last)
 		for _, r := range told.Replicas {
 			s.machine.last[r.Partition] = r.ReplicaState
 		}
