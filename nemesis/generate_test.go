@@ -45,7 +45,11 @@ func TestGeneratedPlans(t *testing.T) {
 		}
 		end := s.Duration - min(tailMax, s.Duration/tailPart)
 		for _, l := range p.Lines {
-			if l.Trigger.At+l.For > end || l.For > longestMax {
+			begin := l.Trigger.At // of an event it is only since when it counts
+			if l.Trigger.Kind != AtTime {
+				begin = 0
+			}
+			if begin+l.For > end || l.For > longestMax {
 				t.Fatalf("%v is not over by %v", l, end)
 			}
 			if s.Tour && l.Trigger.Kind != AtTime {

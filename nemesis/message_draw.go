@@ -161,7 +161,7 @@ func (d *drawer) race(t time.Duration) time.Duration {
 	}
 	lasts := d.length(second.Kind)
 	if d.catches > 0 && d.chance(0.5) {
-		return max(over, d.on(d.next(AfterCatches, d.caught), at, second, lasts))
+		return max(over, d.on(d.next(AfterCatches, d.caught.at), at, second, lasts))
 	}
 	return max(over, d.add(at, second, lasts))
 }
@@ -197,16 +197,34 @@ func (d *drawer) echo(t, over time.Duration) time.Duration {
 	p := d.part()
 	f := d.fault(d.kind(), p)
 	switch x := d.rnd.Float64(); {
-	case x < 0.35:
+	case x < 0.3:
 		f = d.apart(p)
-	case x < 0.8:
+	case x < 0.85:
 		f = d.strike(p)
+		if len(f.Targets) == 1 && isOutage(f.Kind) && d.chance(0.6) {
+			f.Targets[0] = d.concerned(p)
+		}
 	}
 	when := AfterCatches
 	if d.chance(0.5) {
 		when = AfterReleases
 	}
-	return d.on(d.next(when, d.caught), t+d.upTo(over-t), f, d.length(f.Kind))
+	return d.on(d.next(when, d.caught.at), t+d.upTo(over-t), f, d.length(f.Kind))
+}
+
+// concerned is whom the last fault on messages is likely to keep in the dark, or to speak of: who is outside of the ISR where it is about that,
+// who follows or leads where it is about their log, the controller where it decides.
+func (d *drawer) concerned(p history.Partition) Target {
+	role := Leader
+	switch api := d.caught.Fault.API; {
+	case api == "alter-partition" && d.chance(0.6):
+		role = OSR
+	case api == "fetch" && d.chance(0.5), api == "broker-heartbeat", api == "broker-registration":
+		role = Follower
+	case api == world.RaftAPI, api == "allocate-producer-ids":
+		return Target{Role: Controller}
+	}
+	return Target{Role: role, Partition: p}
 }
 
 // messageKinds are the kinds that single messages meet.

@@ -25,6 +25,7 @@ var scenes = []sketch{
 	{weight: 40, draw: (*drawer).burst},
 	{weight: 60, draw: (*drawer).moment},
 	{weight: 50, draw: (*drawer).churn},
+	{weight: 30, draw: (*drawer).reflex},
 	{weight: 40, needs: messageKinds, draw: (*drawer).race},
 	{weight: 30, needs: messageKinds, draw: (*drawer).reentry},
 	{weight: 25, needs: []world.Ability{world.CanReassign}, draw: (*drawer).move},
@@ -168,7 +169,7 @@ func (d *drawer) burst(t time.Duration) time.Duration {
 		at := t + d.upTo(within)
 		switch length := d.length(f.Kind); {
 		case d.catches > 0 && d.chance(0.2):
-			over = max(over, d.on(d.next(AfterCatches, d.caught), at, f, length))
+			over = max(over, d.on(d.next(AfterCatches, d.caught.at), at, f, length))
 		case d.chance(d.logical):
 			over = max(over, d.on(d.event(at, p), at, f, length))
 		default:
@@ -243,6 +244,26 @@ func (d *drawer) moment(t time.Duration) time.Duration {
 	}
 	second := d.strike(p)
 	return max(over, d.on(when, t, second, d.length(second.Kind)))
+}
+
+// reflex is a fault that strikes after each of the next events of one kind, always as long after it: whatever they leave unfinished, there is a run in
+// which a leadership ends then.
+func (d *drawer) reflex(t time.Duration) time.Duration {
+	p := d.part()
+	kind := []TriggerKind{AfterExpands, AfterExpands, AfterReleases, AfterElections, AfterShrinks, AfterCatches}[d.rnd.IntN(6)]
+	f := d.strike(p)
+	if slices.Contains(d.kinds, world.CanElect) && d.chance(0.5) {
+		f = electFollower(p)
+	}
+	length, plus := d.length(f.Kind), d.span(time.Millisecond, 500*time.Millisecond)
+	for n := range 2 + d.rnd.IntN(5) {
+		when := Trigger{Kind: kind, At: neat(t), Count: int64(1 + n), Plus: plus}
+		if when.ofState() {
+			when.Partition = p
+		}
+		d.on(when, t, f, length)
+	}
+	return t + d.span(100*time.Millisecond, d.telling) // whatever else comes goes on at once
 }
 
 // churn keeps replicas apart, and lets them meet, again and again: they fall behind and catch up, leave the ISR and come back, and whatever
