@@ -155,7 +155,7 @@ func (d *drawer) someKinds() []world.Ability {
 	}
 	can = slices.Clone(can)
 	var kinds []world.Ability
-	for range min(len(can), 2+d.rnd.IntN(max(1, len(can)-2))) {
+	for range min(len(can), int(d.log(2, float64(len(can))))) { // few more often than many: what few do, they do again and again
 		k := d.pick(can)
 		kinds = append(kinds, k)
 		can = slices.DeleteFunc(can, func(other world.Ability) bool { return other == k })

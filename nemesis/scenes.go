@@ -90,7 +90,7 @@ func (d *drawer) pair(t time.Duration) time.Duration {
 }
 
 // squeeze takes the followers of a partition away, together or one after the other, and strikes when the leader is about all that is left of
-// the ISR.
+// the ISR; or it strikes the last follower, and the leader stands still or goes while that one comes back.
 func (d *drawer) squeeze(t time.Duration) time.Duration {
 	p := d.part()
 	hold := max(min(4*d.telling, d.longest), d.telling)
@@ -102,7 +102,10 @@ func (d *drawer) squeeze(t time.Duration) time.Duration {
 		away = away[:3] // the budget counts those that were killed
 	}
 	n := min(d.Factor-1, 4)
-	if slices.Contains(d.kinds, world.CanPartition) && d.chance(0.3) { // or all at once
+	swap := n > 1 && d.chance(0.4)
+	if swap {
+		n--
+	} else if slices.Contains(d.kinds, world.CanPartition) && d.chance(0.3) { // or all at once
 		n = 0
 		f := Fault{Kind: world.CanPartition, Targets: []Target{{Role: Leader, Partition: p}}, Others: []Target{{Role: Rest}}, Port: world.BrokerPort}
 		over, at = d.add(t, f, hold), t+d.telling
@@ -116,6 +119,18 @@ func (d *drawer) squeeze(t time.Duration) time.Duration {
 		at += min(d.span(50*time.Millisecond, d.telling+time.Second), hold/2)
 	}
 	at = max(at, t+min(d.telling, hold/2))
+	if swap {
+		last := strike
+		if len(last.Targets) == 1 {
+			last.Targets = []Target{{Role: Follower, Partition: p}}
+		}
+		goes := d.fault(d.kind(world.CanPause, world.CanFreeze, world.CanStop, world.CanPartition), p)
+		if isOutage(goes.Kind) {
+			goes.Targets = []Target{{Role: Leader, Partition: p}}
+		}
+		over = max(over, d.add(at, last, d.span(min(200*time.Millisecond, d.telling), d.telling)))
+		return max(over, d.add(at+d.span(10*time.Millisecond, d.telling), goes, d.length(goes.Kind)))
+	}
 	alone := Trigger{Kind: WhenISR, Partition: p, Count: 1}
 	if d.chance(0.5) {
 		return max(over, d.on(alone, at, strike, d.length(strike.Kind)))
