@@ -276,8 +276,8 @@ func (n *Node) Quorum() controller.QuorumState { return n.ctl.Quorum() }
 // Directory is the id of the disk that this node's metadata log is on (KIP-853).
 func (n *Node) Directory() controller.DirectoryID { return n.ctl.Directory() }
 
-// Votes reports whether this node is a voter of the controller quorum, as far as it knows.
-func (n *Node) Votes() bool { return n.ctl.Votes() }
+// HasVoter reports whether a broker is a voter of the controller quorum on a disk, as far as this node knows.
+func (n *Node) HasVoter(b kafka.BrokerID, d controller.DirectoryID) bool { return n.ctl.HasVoter(b, d) }
 
 // BrokerEpoch is the epoch of this incarnation's registration, kafka.NoBrokerEpoch before it.
 func (n *Node) BrokerEpoch() kafka.BrokerEpoch { return n.life.epoch }

@@ -192,6 +192,10 @@ func (v *Invariants) Partition(now time.Duration, p PartitionView) {
 	}
 }
 
+// Deleted tells that a partition is no more. Its last changes may have been committed with its deletion, unseen, and its replicas live on until
+// their brokers hear of it: from here on nothing is expected of them.
+func (v *Invariants) Deleted(p history.Partition) { v.at(p).known = false }
+
 // sameView reports whether two committed states say the same; a metadata record elsewhere repeats every partition.
 func sameView(a, b *PartitionView) bool {
 	if a.Leader != b.Leader || a.Epoch != b.Epoch || a.MinISR != b.MinISR || !slices.Equal(a.ISR, b.ISR) || !slices.Equal(a.ELR, b.ELR) ||

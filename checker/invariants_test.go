@@ -172,6 +172,22 @@ func TestInvariantsHoldOnLegalStates(t *testing.T) {
 	}
 }
 
+// TestInvariantsForgetTheDeleted commits a shrink together with the topic's deletion, so that only the leader is ever seen to know of it. Of a
+// partition that still stands it is a mistake.
+func TestInvariantsForgetTheDeleted(t *testing.T) {
+	for _, deleted := range []bool{false, true} {
+		s := newStage(ContractOf(testRun(1)))
+		s.committed()
+		if deleted {
+			s.inv.Deleted(s.part.Partition)
+		}
+		s.replica(1, func(v *ReplicaView) { v.ISR, v.Maximal = []history.BrokerID{1}, []history.BrokerID{1} })
+		if b := s.inv.Broken(); len(b) == 0 != deleted {
+			t.Errorf("deleted %v: broken: %+v", deleted, b)
+		}
+	}
+}
+
 // TestInvariantsCost checks that the number of entries looked at grows with the entries, not with the events.
 func TestInvariantsCost(t *testing.T) {
 	s := newStage(ContractOf(testRun(1)))

@@ -96,8 +96,9 @@ type Verdict struct {
 	Format    int       `json:"format"` // 1
 	Checker   string    `json:"checker"`
 	Status    Status    `json:"status"`
-	Reason    string    `json:"reason"`   // one sentence
-	Findings  []Finding `json:"findings"` // violations first
+	Reason    string    `json:"reason"`                // one sentence
+	Findings  []Finding `json:"findings"`              // violations first
+	Blind     []string  `json:"notLookedAt,omitempty"` // what the run's world did not let be seen, in sentences
 	Contract  Contract  `json:"contract"`
 	Stats     Stats     `json:"stats"`
 	Porcupine Second    `json:"porcupine"`

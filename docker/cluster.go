@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/testcontainers/testcontainers-go"
-
 	"tidemark/broker/config"
 	"tidemark/broker/kafka"
 	"tidemark/docker/agent"
@@ -26,13 +24,16 @@ type Cluster struct {
 	env      *Env
 	engine   *Engine
 	owner    owner
-	image    string
+	brokers  subject
+	image    string // of this program: the sidecars'
+	inside   string // of the brokers
 	network  string
 	direct   bool       // this machine reaches the containers at their own addresses
 	machines []*machine // ascending by id
 	http     *http.Client
 	probed   counter
 	losses   ledger
+	catches  catches
 
 	observing sync.Mutex // one look at the cluster at a time
 	recording sync.Mutex // orders what is recorded of all brokers
@@ -53,7 +54,7 @@ type machine struct {
 	debug     string // base of the debug endpoint
 	agent     agent.Client
 	steps     stepReader
-	made      testcontainers.Container // the broker's
+	node      int // index among the target's
 
 	acting sync.Mutex // one act on the broker's process at a time
 
@@ -88,7 +89,9 @@ func (c *Cluster) makeReady() error {
 	made := make(chan error, 1)
 	go func() {
 		var err error
-		c.image, err = c.engine.image(c.env.ctx, c.opt.Binary, c.opt.Say)
+		if c.image, err = c.engine.image(c.env.ctx, c.opt.Binary, c.opt.Say); err == nil {
+			c.inside, err = c.brokers.images(c.env.ctx)
+		}
 		made <- err
 	}()
 	removed, err := c.engine.Cleanup(c.env.ctx, false)
@@ -109,16 +112,28 @@ func newCluster(env *Env, engine *Engine, opt Options) (*Cluster, error) {
 	c := &Cluster{
 		opt: opt, env: env, engine: engine, owner: own, network: "tidemark-" + own.run,
 		http: &http.Client{Transport: transport}, isr: map[history.Partition]int32{},
-		losses: ledger{shares: map[link]float64{}, ended: map[link]int64{}},
+		losses: ledger{shares: map[link]float64{}, ended: map[link]int64{}}, catches: catches{inForce: map[int]*catch{}},
+	}
+	if opt.Target != nil {
+		for i, n := range opt.Site.Nodes {
+			c.add(history.BrokerID(n.ID)).node = i
+		}
+		c.brokers = newTargetBrokers(c, *opt.Target, opt.Site)
+		return c, nil
 	}
 	for _, cfg := range opt.Configs {
-		name := fmt.Sprintf("%s-%d", c.network, cfg.NodeID)
-		c.machines = append(c.machines, &machine{
-			id: history.BrokerID(cfg.NodeID), cfg: cfg, sidecar: name + "-agent", broker: name,
-			last: map[history.Partition]history.ReplicaState{},
-		})
+		c.add(history.BrokerID(cfg.NodeID)).cfg = cfg
 	}
+	c.brokers = ownBrokers{c}
 	return c, nil
+}
+
+// add names the parts of a broker's machine.
+func (c *Cluster) add(b history.BrokerID) *machine {
+	name := fmt.Sprintf("%s-%d", c.network, b)
+	m := &machine{id: b, sidecar: name + "-agent", broker: name, last: map[history.Partition]history.ReplicaState{}}
+	c.machines = append(c.machines, m)
+	return m
 }
 
 // bringUp starts everything: the network, then every sidecar, then, with the addresses known, every broker.
@@ -135,7 +150,10 @@ func (c *Cluster) bringUp() error {
 	if err != nil {
 		return err
 	}
-	if err := c.introduce(); err != nil {
+	if err := c.brokers.introduce(); err != nil {
+		return err
+	}
+	if err := c.intercept(); err != nil {
 		return err
 	}
 	if err := c.each(c.startBroker); err != nil {
@@ -184,6 +202,8 @@ func (m *machine) volumes() (data, metadata string) {
 // Close takes the cluster down, unless it was to be kept.
 func (c *Cluster) Close() error {
 	defer c.http.CloseIdleConnections()
+	c.tellUnread()
+	c.brokers.close()
 	if c.opt.Keep {
 		return nil
 	}
@@ -231,17 +251,17 @@ func (c *Cluster) Brokers() []history.BrokerID {
 	return ids
 }
 
-// Abilities lists the faults that containers can do.
-func (c *Cluster) Abilities() []world.Ability { return Abilities() }
+// Abilities lists the faults that containers can do to brokers of this make.
+func (c *Cluster) Abilities() []world.Ability { return c.brokers.abilities() }
 
 // Elect makes a replica the partition's leader cleanly, by the admin requests of a client.
 func (c *Cluster) Elect(p history.Partition, b history.BrokerID, timeout time.Duration) error {
-	return workloads.Elect(c.env, c, "elect", p, b, timeout)
+	return workloads.Elect(c.env, own{c}, "elect", p, b, timeout)
 }
 
 // Reassign moves a partition to other replicas, by the admin request of a client.
 func (c *Cluster) Reassign(p history.Partition, to []history.BrokerID, timeout time.Duration) error {
-	return workloads.Reassign(c.env, c, "reassign", p, to, timeout)
+	return workloads.Reassign(c.env, own{c}, "reassign", p, to, timeout)
 }
 
 // Recreate is not possible here: nobody tells a topic's incarnations apart.
@@ -273,7 +293,7 @@ func (c *Cluster) Dump(b history.BrokerID) []history.Dump {
 	}
 	ctx, cancel := context.WithTimeout(c.env.ctx, dumpBound)
 	defer cancel()
-	dumps, err := m.agent.Dump(ctx)
+	dumps, err := c.brokers.dump(ctx, m)
 	if err == nil {
 		return dumps
 	}

@@ -43,9 +43,21 @@ func (c *Cluster) Dial(client string, to history.BrokerID, timeout time.Duration
 	if err != nil {
 		return nil, err
 	}
-	k, err := dial(c.env.ctx, m.kafka, timeout)
+	if at := c.straight(m); at != m.kafka { // the proxy takes every connection
+		k, err := c.dialAt(client, m, at, timeout)
+		if err != nil {
+			return nil, err
+		}
+		k.Close()
+	}
+	return c.dialAt(client, m, m.kafka, timeout)
+}
+
+// dialAt connects a client to a broker at one of its addresses.
+func (c *Cluster) dialAt(client string, m *machine, address string, timeout time.Duration) (world.Conn, error) {
+	k, err := dial(c.env.ctx, address, timeout)
 	if err != nil {
-		return nil, fmt.Errorf("%s to broker %d: %w", client, to, err)
+		return nil, fmt.Errorf("%s to broker %d: %w", client, m.id, err)
 	}
 	return k, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"slices"
 	"strconv"
@@ -18,6 +19,7 @@ import (
 	"github.com/docker/go-connections/nat"
 	"github.com/testcontainers/testcontainers-go"
 
+	"tidemark/docker/targets"
 	"tidemark/history"
 )
 
@@ -52,15 +54,18 @@ func (c *Cluster) routed() (bool, error) {
 	}), nil
 }
 
-// prepare starts a broker's sidecar, and meanwhile makes the container that will join it.
+// prepare starts a broker's sidecar, which gives it its address.
 func (c *Cluster) prepare(m *machine) error {
 	sidecar, err := c.makeSidecar(m)
 	if err != nil {
 		return err
 	}
-	made := make(chan error, 1)
-	go func() { made <- c.makeBroker(m) }()
-	return errors.Join(c.startSidecar(m, sidecar), <-made)
+	ctx, cancel := context.WithTimeout(c.env.ctx, engineBound)
+	defer cancel()
+	if err := sidecar.Start(ctx); err != nil {
+		return fmt.Errorf("sidecar of broker %d: %w", m.id, err)
+	}
+	return nil
 }
 
 // makeSidecar makes a broker's sidecar.
@@ -97,22 +102,13 @@ func (c *Cluster) volume(name, target string) mount.Mount {
 	}
 }
 
-// startSidecar starts a sidecar, which gives it its address.
-func (c *Cluster) startSidecar(m *machine, sidecar testcontainers.Container) error {
-	ctx, cancel := context.WithTimeout(c.env.ctx, engineBound)
-	defer cancel()
-	if err := sidecar.Start(ctx); err != nil {
-		return fmt.Errorf("sidecar of broker %d: %w", m.id, err)
-	}
-	return nil
-}
-
-// makeBroker makes a broker's container, in its sidecar's network namespace.
-func (c *Cluster) makeBroker(m *machine) (err error) {
+// startBroker makes a broker's container, in its sidecar's network namespace, and starts it for the first time, on a configuration with
+// everybody's addresses.
+func (c *Cluster) startBroker(m *machine) error {
 	data, metadata := m.volumes()
-	m.made, err = c.make(testcontainers.ContainerRequest{
-		Name: m.broker, Image: c.image, Labels: c.owner.labels(),
-		Cmd: []string{"broker", "--config", configPath},
+	p := c.brokers.process(m)
+	req := testcontainers.ContainerRequest{
+		Name: m.broker, Image: c.inside, Labels: c.owner.labels(), Entrypoint: p.Command[:1], Cmd: p.Command[1:], Env: p.Env, User: "0", Files: filesOf(p),
 		HostConfigModifier: func(h *container.HostConfig) {
 			h.NetworkMode = container.NetworkMode("container:" + m.sidecar)
 			h.CapDrop = []string{"ALL"}
@@ -120,31 +116,32 @@ func (c *Cluster) makeBroker(m *machine) (err error) {
 			confine(h)
 			c.opt.limit(h)
 		},
-	})
+	}
+	made, err := c.make(req)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(c.env.ctx, engineBound)
+		defer cancel()
+		err = made.Start(ctx)
+	}
 	if err != nil {
 		return fmt.Errorf("broker %d: %w", m.id, err)
 	}
 	return nil
+}
+
+// filesOf are a process's files as a container is given them.
+func filesOf(p targets.Process) []testcontainers.ContainerFile {
+	var files []testcontainers.ContainerFile
+	for _, path := range slices.Sorted(maps.Keys(p.Files)) {
+		files = append(files, testcontainers.ContainerFile{Reader: strings.NewReader(p.Files[path]), ContainerFilePath: path, FileMode: 0o644})
+	}
+	return files
 }
 
 func (c *Cluster) make(req testcontainers.ContainerRequest) (testcontainers.Container, error) {
 	ctx, cancel := context.WithTimeout(c.env.ctx, engineBound)
 	defer cancel()
 	return c.engine.make.CreateContainer(ctx, req)
-}
-
-// startBroker starts a broker for the first time, on a configuration with everybody's addresses.
-func (c *Cluster) startBroker(m *machine) error {
-	ctx, cancel := context.WithTimeout(c.env.ctx, engineBound)
-	defer cancel()
-	err := m.agent.Configure(ctx, properties(m.cfg))
-	if err == nil {
-		err = m.made.Start(ctx)
-	}
-	if err != nil {
-		return fmt.Errorf("broker %d: %w", m.id, err)
-	}
-	return nil
 }
 
 func (c *Cluster) inspect(name string) (container.InspectResponse, error) {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tidemark/broker/config"
-	"tidemark/docker/agent"
+	"tidemark/docker/targets"
 	"tidemark/history"
 	"tidemark/world"
 )
@@ -21,14 +21,15 @@ import (
 func Abilities() []world.Ability {
 	return []world.Ability{
 		world.CanPartition, world.CanKill, world.CanPause, world.CanStop, world.CanElect, world.CanReassign, world.CanFreeze, world.CanWipe, world.CanLoss,
+		world.CanHold, world.CanDrop, world.CanLate,
 	}
 }
 
 // Where a broker finds its files.
 const (
-	dataPath     = "/data"
-	configPath   = dataPath + "/" + agent.ConfigFile
-	metadataPath = "/metadata"
+	dataPath     = targets.DataPath
+	metadataPath = targets.MetadataPath
+	configPath   = targets.ConfigPath + "/broker.properties"
 	binaryPath   = "/tidemark"
 )
 
@@ -44,11 +45,14 @@ const (
 
 // Options describe a cluster of containers.
 type Options struct {
-	Configs []config.Config // one a broker; addresses and directories are filled in here
-	Binary  string          // path of a static tidemark binary; "" is the running program
-	Keep    bool            // Close leaves the cluster for a look inside
-	Memory  int64           // limit of each broker's container, in bytes; 0 is 1 GiB
-	CPUs    float64         // processors that each broker's container may use; 0 is all
+	Configs  []config.Config // one a broker; addresses and directories are filled in here
+	Target   *targets.Target // whose brokers run instead of this program's own; nil is these
+	Site     targets.Site    // the target's brokers, without their addresses
+	Binary   string          // path of a static tidemark binary; "" is the running program
+	Keep     bool            // Close leaves the cluster for a look inside
+	Messages bool            // a proxy stands on the connections to and between brokers, so that single messages can meet faults
+	Memory   int64           // limit of each broker's container, in bytes; 0 is 1 GiB
+	CPUs     float64         // processors that each broker's container may use; 0 is all
 	// Record is given every protocol step that is seen, of each broker in order, and when it happened on the run's clock.
 	Record func(s history.Step, at time.Duration)
 	// Say is told what goes on, a line at a time.

@@ -23,6 +23,7 @@ func (e *Engine) examineCluster(ctx context.Context, binary string) []Finding {
 	})
 	if err == nil {
 		c.image, err = e.image(ctx, binary, c.opt.Say)
+		c.inside = c.image
 	}
 	if err != nil {
 		return []Finding{{What: err.Error(), RulesOut: "--world docker", How: "free disk space, or another engine"}}
@@ -49,7 +50,7 @@ func (c *Cluster) examineStart() *Finding {
 	if err := c.each(c.reach); err != nil {
 		return &Finding{What: err.Error(), RulesOut: "--world docker: a sidecar ends where nf_tables does not work", How: "a kernel with CONFIG_NF_TABLES and CONFIG_NF_TABLES_IPV4 (modprobe nf_tables), and CAP_NET_ADMIN for containers"}
 	}
-	if err = c.introduce(); err == nil {
+	if err = c.brokers.introduce(); err == nil {
 		err = c.each(c.startBroker)
 	}
 	if err == nil {

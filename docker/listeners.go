@@ -12,6 +12,7 @@ import (
 
 	"tidemark/broker/config"
 	"tidemark/docker/agent"
+	"tidemark/docker/targets"
 	"tidemark/history"
 )
 
@@ -25,7 +26,7 @@ const (
 
 // Ports within a broker's network namespace, beside those of the agent.
 const (
-	externalPort = 9094
+	externalPort = targets.ExternalPort
 	debugPort    = 9192
 )
 

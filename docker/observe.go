@@ -48,11 +48,16 @@ func (c *Cluster) Debug(b history.BrokerID) string {
 	return m.debug
 }
 
-// Observe returns the cluster as it stands: the metadata of the broker that has applied the most of it, and each replica as its own
-// broker has it. A broker that does not answer keeps its last known state, as down.
+// Observe returns the cluster as it stands.
 func (c *Cluster) Observe() history.ClusterState {
 	c.observing.Lock() // one look after another: two at once may each be the older one of some broker
 	defer c.observing.Unlock()
+	return c.brokers.look()
+}
+
+// look takes the metadata of the broker that has applied the most of it, and each replica as its own broker has it. A broker that does not
+// answer keeps its last known state, as down.
+func (c ownBrokers) look() history.ClusterState {
 	states := make([]*debug.State, len(c.machines))
 	var all sync.WaitGroup
 	for i, m := range c.machines {

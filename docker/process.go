@@ -123,9 +123,10 @@ func (c *Cluster) await(m *machine, want world.ProcessState, bound time.Duration
 
 // listens waits until a broker that was started accepts connections; before is when it had been started the time before.
 func (c *Cluster) listens(m *machine, before string) error {
-	deadline := time.Now().Add(startBound)
+	bound := c.brokers.startBound()
+	deadline := time.Now().Add(bound)
 	for {
-		tcp, err := net.DialTimeout("tcp4", m.kafka, stateBound)
+		tcp, err := net.DialTimeout("tcp4", c.straight(m), stateBound)
 		if err == nil {
 			return tcp.Close()
 		}
@@ -136,7 +137,7 @@ func (c *Cluster) listens(m *machine, before string) error {
 		case !info.State.Running && info.State.StartedAt != before:
 			return errors.Join(fmt.Errorf("broker %d exited with code %d while it started", m.id, info.State.ExitCode), c.lastWords(m.broker))
 		case time.Now().After(deadline):
-			return fmt.Errorf("broker %d does not listen after %v: %w", m.id, startBound, err)
+			return errors.Join(fmt.Errorf("broker %d does not listen after %v: %w", m.id, bound, err), c.lastWords(m.broker))
 		}
 		if err := c.pause(lookEvery); err != nil {
 			return err

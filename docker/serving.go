@@ -11,7 +11,7 @@ import (
 // ProbeServing asks a broker for ApiVersions over a connection of its own.
 func (c *Cluster) ProbeServing(b history.BrokerID, timeout time.Duration) bool {
 	m, err := c.machine(b)
-	return err == nil && serving(c.env.ctx, m.kafka, timeout)
+	return err == nil && serving(c.env.ctx, c.straight(m), timeout)
 }
 
 // serving reports whether a broker answers ApiVersions at an address within timeout.

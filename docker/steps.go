@@ -27,7 +27,7 @@ type stepReader struct {
 // follow records a broker's protocol steps until the run ends.
 func (c *Cluster) follow(m *machine) {
 	for {
-		if err := c.readSteps(m); err != nil {
+		if err := c.brokers.news(m); err != nil {
 			if state, err := c.state(m); err == nil && state == world.ProcessGone {
 				c.noticed(m)
 			}

@@ -44,9 +44,30 @@ func (e *Engine) makeTarget(ctx context.Context, r *recipe, name, hash string, s
 	if err != nil {
 		return err
 	}
+	r.parts = append(r.parts, part{tree: java, to: imageJava}, part{tree: libs, to: imageLibs, suffix: ".jar"})
+	for _, path := range shared {
+		r.parts = append(r.parts, part{file: path, to: strings.TrimPrefix(path, "/")})
+	}
 	say("making image " + name)
+	draft := name + "-draft"
+	if err := e.load(ctx, r, draft, hash); err != nil {
+		return err
+	}
+	defer func() {
+		_, removed := e.api.ImageRemove(context.WithoutCancel(ctx), draft, image.RemoveOptions{PruneChildren: true})
+		err = errors.Join(err, removed)
+	}()
+	say("starting a broker once, to keep its classes as Java has them in memory")
+	if err := e.archive(ctx, r, draft, dir); err != nil {
+		say(fmt.Sprintf("brokers will take longer to start, as that went wrong: %v", err))
+	}
+	return e.load(ctx, r, name, hash)
+}
+
+// load hands an image's files to the engine as a stream.
+func (e *Engine) load(ctx context.Context, r *recipe, name, hash string) error {
 	stream, into := io.Pipe()
-	go func() { into.CloseWithError(r.write(into, java, libs, shared)) }()
+	go func() { into.CloseWithError(r.write(into)) }()
 	defer stream.Close() //nolint:errcheck // the writer sees it
 	answer, err := e.api.ImageImport(ctx, image.ImportSource{Source: stream, SourceName: "-"}, name, image.ImportOptions{Changes: []string{
 		"LABEL " + labelTarget + "=" + r.release.String(), "LABEL " + labelRecipe + "=" + hash, "ENV PATH=/" + imageJava + "/bin:/bin",
@@ -152,25 +173,30 @@ func dirsOf(paths []string) []string {
 	return out
 }
 
+// part is a file, or the files of a directory, in an image.
+type part struct {
+	file, tree string // of this machine; one of them
+	suffix     string // of the files of a directory
+	to         string
+}
+
 // write writes an image's files as a tar.
-func (r *recipe) write(to io.Writer, java, libs string, shared []string) error {
+func (r *recipe) write(to io.Writer) error {
 	w := &imageWriter{tar: tar.NewWriter(to)}
 	w.dir("tmp", 0o1777)
-	w.dir("etc", 0o755)
 	w.text("etc/passwd", "root:x:0:0:root:/:/bin/sh\n")
 	w.file("bin/busybox", r.tools.busybox, 0o755)
 	for _, applet := range []string{"sh", "ls", "cat", "ps", "grep", "kill", "sleep", "df"} {
 		w.link("bin/"+applet, "busybox")
 	}
-	for _, path := range shared {
-		w.file(strings.TrimPrefix(path, "/"), path, 0o755)
+	for _, p := range r.parts {
+		if p.tree != "" {
+			w.tree(p)
+		} else {
+			w.file(p.to, p.file, 0o755)
+		}
 	}
-	w.tree(imageJava, java)
-	names, err := jarsIn(libs)
-	for _, name := range names {
-		w.file(imageLibs+"/"+name, filepath.Join(libs, name), 0o644)
-	}
-	return errors.Join(err, w.err, w.tar.Close())
+	return errors.Join(w.err, w.tar.Close())
 }
 
 // imageWriter writes files to a tar; after an error it does nothing more.
@@ -223,15 +249,15 @@ func (w *imageWriter) file(name, from string, mode int64) {
 }
 
 // tree copies a directory.
-func (w *imageWriter) tree(name, from string) {
-	err := filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || w.err != nil {
+func (w *imageWriter) tree(p part) {
+	err := filepath.WalkDir(p.tree, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || w.err != nil || !strings.HasSuffix(path, p.suffix) {
 			return err
 		}
 		info, err := os.Stat(path)
 		if err == nil {
-			rel, _ := filepath.Rel(from, path) // below it by the walk
-			w.file(name+"/"+filepath.ToSlash(rel), path, int64(info.Mode().Perm()))
+			rel, _ := filepath.Rel(p.tree, path) // below it by the walk
+			w.file(p.to+"/"+filepath.ToSlash(rel), path, int64(info.Mode().Perm()))
 		}
 		return err
 	})

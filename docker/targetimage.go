@@ -38,6 +38,7 @@ type recipe struct {
 	release targets.Release
 	jars    string // a directory of jars to take instead of Maven Central's; "" is Maven
 	tools   tools
+	parts   []part // what is inside beside the shell
 }
 
 // tools are the programs that make an image. Each is looked for when it is needed.
@@ -46,7 +47,7 @@ type tools struct {
 }
 
 // layout is the version of what an image looks like inside; a new one makes every image anew.
-const layout = "1"
+const layout = "2"
 
 // javaModules are what brokers of every release need of the machine's JDK.
 var javaModules = []string{

@@ -37,7 +37,7 @@ const (
 // BugRow is a row of the proof.
 type BugRow struct {
 	Bug       bug.Name      `json:"bug"`
-	Row       int           `json:"row"` // in the catalogue
+	Row       int           `json:"row"` // in the catalogue, 0 beyond it
 	Source    string        `json:"source"`
 	Mutation  string        `json:"mutation"`
 	Shows     []string      `json:"shows"` // the classes that count

@@ -3,6 +3,8 @@ package harness
 import (
 	"fmt"
 	"strings"
+
+	"tidemark/broker/bug"
 )
 
 // Outcome is as what a bug was found, in words.
@@ -11,6 +13,8 @@ func (r *BugRow) Outcome() string {
 	switch r.Status {
 	case BugMissed:
 		text = "NOT FOUND, expected " + strings.Join(r.Shows, " or ")
+	case BugAnyway:
+		return "ALSO WITH NO BUG ON: " + string(r.Class)
 	case BugOtherClass:
 		text += " (WRONG CLASS, expected " + strings.Join(r.Shows, " or ") + ")"
 	}
@@ -65,11 +69,12 @@ func (t BugTally) Markdown() string {
 		if !r.Visible {
 			found += " °"
 		}
+		origin := bug.Entry{Row: r.Row, Source: r.Source}.Origin()
 		if r.Shrunk != nil {
 			lines = fmt.Sprint(r.Shrunk.Lines)
 		}
-		fmt.Fprintf(&out, "| `%s`: %s | %s (row %d) | %s | %s | %d | %d | %.1f | %s |\n",
-			r.Bug, strings.ReplaceAll(r.Mutation, "|", `\|`), r.Source, r.Row, found, number, r.Runs, r.Differed, r.Seconds, lines)
+		fmt.Fprintf(&out, "| `%s`: %s | %s | %s | %s | %d | %d | %.1f | %s |\n",
+			r.Bug, strings.ReplaceAll(r.Mutation, "|", `\|`), origin, found, number, r.Runs, r.Differed, r.Seconds, lines)
 	}
 	out.WriteString("\nNot applicable, each with its reason:\n\n")
 	for _, n := range t.NotApplicable {

@@ -76,6 +76,9 @@ func check(run history.Run) error {
 	if _, err := bug.Parse(run.Bug); err != nil {
 		return err
 	}
+	if err := checkTarget(run); err != nil {
+		return err
+	}
 	return checkConfig(run)
 }
 

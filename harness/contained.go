@@ -6,11 +6,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tidemark/docker"
+	"tidemark/docker/targets"
 	"tidemark/history"
+	"tidemark/nemesis"
 	"tidemark/results"
+	"tidemark/world"
 )
 
 // Look says what to keep or show of a run in containers besides its result.
@@ -32,6 +36,19 @@ func Contain(ctx context.Context, run history.Run, d results.Dir, look Look) (*R
 	if err != nil {
 		return nil, err
 	}
+	opt := docker.Options{Configs: configs, Binary: look.Binary, Keep: look.Keep, Memory: run.Memory, CPUs: run.CPUs, Say: look.Say}
+	if run.Target != "" {
+		t, err := targets.Find(run.Target)
+		if err != nil {
+			return nil, err
+		}
+		opt.Target, opt.Site = &t, Site(run)
+	}
+	plan, err := nemesis.Parse(run.Plan)
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	opt.Messages = slices.ContainsFunc(plan.Needs(), world.OfMessages)
 	engine, err := docker.Connect(ctx)
 	if err != nil {
 		return nil, err
@@ -47,9 +64,8 @@ func Contain(ctx context.Context, run history.Run, d results.Dir, look Look) (*R
 	res := &Result{Run: run, journaled: true, logs: map[history.BrokerID]string{}}
 	tell := &teller{tell: look.Progress}
 	tell.enter(PhaseStart)
-	cluster, err := docker.Start(env, engine, docker.Options{
-		Configs: configs, Binary: look.Binary, Keep: look.Keep, Memory: run.Memory, CPUs: run.CPUs, Record: record.StepAt, Say: look.Say,
-	})
+	opt.Record = record.StepAt
+	cluster, err := docker.Start(env, engine, opt)
 	var closed error
 	if err == nil {
 		l := &loop{run: run, env: env, cluster: cluster, record: record, tell: tell}

@@ -19,8 +19,9 @@ type watcher struct {
 	inv       *checker.Invariants
 	node      func(history.BrokerID) *broker.Node
 	minISR    int
-	recreated string // the topic whose incarnations are told apart
-	index     int64  // of the newest metadata that any node has applied: what is known to be committed
+	recreated string            // the topic whose incarnations are told apart
+	present   history.Partition // that topic's, of its present incarnation; zero while there is none
+	index     int64             // of the newest metadata that any node has applied: what is known to be committed
 	brokers   []watched
 }
 
@@ -163,6 +164,16 @@ func (w *watcher) metadata(now time.Duration, n *broker.Node) {
 	for _, id := range img.BrokerIDs() {
 		r := img.Brokers[id]
 		known[history.BrokerID(id)] = checker.BrokerView{Incarnation: int64(r.Epoch), Fenced: r.Fenced}
+	}
+	if w.recreated != "" {
+		var present history.Partition
+		if t := img.Topics[w.recreated]; t != nil {
+			present = w.name(kafka.TopicPartition{Topic: w.recreated}, t.ID)
+		}
+		if present != w.present && w.present.Topic != "" {
+			w.inv.Deleted(w.present)
+		}
+		w.present = present
 	}
 	for _, name := range img.TopicNames() {
 		for i, p := range img.Topics[name].Partitions {

@@ -67,13 +67,15 @@ func Quick() []string {
 func Unusual(run history.Run) []string {
 	var out []string
 	d := Defaults()
+	stock := quickOf(run)
 	add := func(differs bool, format string, args ...any) {
 		if differs {
 			out = append(out, fmt.Sprintf(format, args...))
 		}
 	}
+	add(run.Target != "", "--target %s", run.Target)
 	add(run.Unclean, "--unclean")
-	add(!run.ELR, "--classic")
+	add(run.ELR != fitTarget(history.Run{Target: run.Target, ELR: true}).ELR, "--classic")
 	add(run.Parts != d.Parts, "--partitions %d", run.Parts)
 	add(run.Writers != d.Writers, "--producers %d", run.Writers)
 	add(run.Readers != d.Readers, "--consumers %d", run.Readers)
@@ -89,7 +91,7 @@ func Unusual(run history.Run) []string {
 	add(run.Memory != 0, "--memory %s", Bytes(run.Memory))
 	add(run.CPUs != 0, "--cpus %v", run.CPUs)
 	for _, key := range slices.Sorted(maps.Keys(run.Config)) {
-		add(run.Config[key] != quick[key], "--config %s=%s", key, run.Config[key])
+		add(run.Config[key] != stock[key], "--config %s=%s", key, run.Config[key])
 	}
 	return out
 }
@@ -118,7 +120,8 @@ func Expand(run history.Run, plan string) (history.Run, error) {
 	if err := check(run); err != nil {
 		return run, err
 	}
-	filled := maps.Clone(quick)
+	run = fitTarget(run)
+	filled := maps.Clone(quickOf(run))
 	maps.Copy(filled, run.Config)
 	run.Config = filled
 	if _, err := Configs(run); err != nil {
@@ -160,7 +163,7 @@ func checkPlan(run history.Run, plan nemesis.Plan) error {
 	}
 	err := plan.Check(can, BrokerIDs(run), Partitions(run))
 	if run.World == Contained && errors.Is(err, nemesis.ErrCannot) {
-		return fmt.Errorf("%w: containers share the machine's page cache, disk and clock, and pass messages unread; --world %s can", err, Simulated)
+		return fmt.Errorf("%w: %s", err, cannot(run))
 	}
 	for _, l := range plan.Lines {
 		switch topic := l.Fault.Topic; {
@@ -194,11 +197,15 @@ var (
 	}
 	containedAbilities = []world.Ability{
 		world.CanPartition, world.CanKill, world.CanPause, world.CanStop, world.CanElect, world.CanReassign, world.CanFreeze, world.CanWipe, world.CanLoss,
+		world.CanHold, world.CanDrop, world.CanLate,
 	}
 )
 
 // abilities is what a run's world can do: a plan that needs more is refused before the run.
 func abilities(run history.Run) []world.Ability {
+	if run.Target != "" {
+		return targetAbilities(run)
+	}
 	if run.World == Contained {
 		return containedAbilities
 	}
@@ -213,7 +220,7 @@ func Space(run history.Run) nemesis.Space {
 	return nemesis.Space{
 		Can: abilities(run), Brokers: BrokerIDs(run), Partitions: Partitions(run),
 		Factor: run.Factor, MinISR: run.MinISR, Duration: run.Duration, Recreated: run.Recreated,
-		Session: span(run, "broker.session.timeout.ms"), Lag: span(run, "replica.lag.time.max.ms"),
+		Session: max(span(run, "broker.session.timeout.ms"), span(run, "zookeeper.session.timeout.ms")), Lag: span(run, "replica.lag.time.max.ms"),
 	}
 }
 
@@ -244,13 +251,17 @@ func Partitions(run history.Run) []history.Partition {
 	return out
 }
 
-// Configs is the configuration of each of a run's brokers; the first three (or all, if fewer) are the controller quorum.
+// Configs is the configuration of each of a run's brokers, none if they are a target's; the first three (or all, if fewer) are the controller
+// quorum.
 func Configs(run history.Run) ([]config.Config, error) {
+	if run.Target != "" {
+		return nil, nil
+	}
 	base := config.Default()
 	base.MinInsyncReplicas, base.UncleanLeaderElection = run.MinISR, run.Unclean
 	base.EligibleLeaderReplicas, base.DefaultReplicationFactor = run.ELR, run.Factor
 	base.NumPartitions, base.Bug = run.Parts, bug.On(bug.Name(run.Bug))
-	for id := 1; id <= min(run.Brokers, 3); id++ {
+	for id := 1; id <= min(run.Brokers, votersMax); id++ {
 		base.Voters = append(base.Voters, config.Voter{ID: kafkaID(id), Host: host(id), Port: port})
 	}
 	if run.FollowerFetch {
@@ -268,7 +279,7 @@ func Configs(run history.Run) ([]config.Config, error) {
 		if run.FollowerFetch {
 			c.Rack = workloads.RackOf(history.BrokerID(i + 1))
 		}
-		c.Controller = i < 3
+		c.Controller = i < votersMax
 		if err := c.Check(); err != nil {
 			return nil, fmt.Errorf("configuration of broker %d: %w", i+1, err)
 		}

@@ -65,7 +65,7 @@ func TestWhatContainersCannotDoIsRefusedWithTheReason(t *testing.T) {
 	run := Defaults()
 	run.World = Contained
 	_, err := Expand(run, "# two faults\n\nat 1s kill broker 1\nat 2s clock broker 1 at 1.05 for 3s\n")
-	want := "fault 2 of the plan (at 2s clock broker 1 at 1.05 for 3s): this world cannot do clock, expected one of " + fmt.Sprint(containedAbilities) + ": containers share the machine's page cache, disk and clock, and pass messages unread; --world sim can"
+	want := "fault 2 of the plan (at 2s clock broker 1 at 1.05 for 3s): this world cannot do clock, expected one of " + fmt.Sprint(containedAbilities) + ": containers share the machine's page cache, disk and clock; --world sim can"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, expected %s", err, want)
 	}

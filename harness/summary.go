@@ -35,6 +35,9 @@ func Summary(v checker.Verdict) string {
 	if (v.Status == checker.Invalid || len(v.Findings) > 0) && !strings.Contains(said, strings.ToLower(v.Contract.Because)) {
 		fmt.Fprintf(&out, "  contract: %s\n", v.Contract.Because)
 	}
+	for _, what := range v.Blind {
+		fmt.Fprintf(&out, "  not looked at: %s\n", Printable(what))
+	}
 	return out.String()
 }
 

@@ -8,10 +8,11 @@ import (
 // Run is a run fully expanded, as run.json holds it: with this and the same build, a simulated run replays exactly.
 // 64-bit seeds are JSON strings, as JavaScript cannot hold them as numbers.
 type Run struct {
-	Format   int               `json:"format"` // version of this schema, 1
-	Tool     string            `json:"tool"`   // version of tidemark that made it
-	Build    string            `json:"build"`  // hash of the program's own file: only the same build replays exactly
-	World    string            `json:"world"`  // sim or docker
+	Format   int               `json:"format"`           // version of this schema, 1
+	Tool     string            `json:"tool"`             // version of tidemark that made it
+	Build    string            `json:"build"`            // hash of the program's own file: only the same build replays exactly
+	World    string            `json:"world"`            // sim or docker
+	Target   string            `json:"target,omitempty"` // whose brokers run, such as apache-kafka:4.1.0; "" is this program's own
 	Seed     uint64            `json:"seed,string"`
 	Started  time.Time         `json:"started"`  // wall clock; no decision depends on it
 	Duration time.Duration     `json:"duration"` // of the load, in nanoseconds

@@ -47,8 +47,9 @@ func threeBrokers(s Space) bool { return len(s.Brokers) >= 3 }
 
 // memberships is which plan lines change the quorum.
 type memberships struct {
-	newDisk int // lines under way that gave a broker a new disk, and it is no voter yet
-	unseats int // lines under way that took voters out
+	newDisk int  // lines under way that gave a broker a new disk, and it is no voter yet
+	unseats int  // lines under way that took voters out
+	unsure  bool // a voter was asked to be taken out, and nobody knows whether it yet will be
 }
 
 // newDisk kills brokers and gives them new disks.
@@ -58,12 +59,24 @@ type newDisk struct {
 }
 
 func (n *newDisk) ready() string {
-	n.voted = slices.DeleteFunc(slices.Clone(n.event.Targets), func(b history.BrokerID) bool { return !quorumOf(n.Cluster).ProbeVoter(b) })
+	var rest []history.BrokerID // the voters that keep their disks
+	n.voted = nil
+	for _, b := range n.brokers {
+		switch votes, hit := quorumOf(n.Cluster).ProbeVoter(b), slices.Contains(n.event.Targets, b); {
+		case votes && hit:
+			n.voted = append(n.voted, b)
+		case votes:
+			rest = append(rest, b)
+		}
+	}
+	if len(n.voted) > 0 && len(rest) <= len(n.voted) {
+		return fmt.Sprintf("voters that keep their disks are no majority: %d of %d", len(rest), len(rest)+len(n.voted))
+	}
 	return n.outage.ready()
 }
 
 func (n *newDisk) claim(s history.ClusterState) string {
-	if q := n.memberships; q.newDisk+q.unseats > 0 || len(n.event.Targets) > 1 {
+	if q := n.memberships; q.newDisk+q.unseats > 0 || q.unsure || len(n.event.Targets) > 1 {
 		return "a quorum that is being changed, or loses several disks at once, may never have a majority again"
 	}
 	if why := n.outage.claim(s); why != "" {
@@ -120,10 +133,15 @@ func (u *unseating) apply() (string, error) {
 	u.each("nemesis voters", len(errs), func(i int) {
 		errs[i] = quorumOf(u.Cluster).RemoveVoter(u.event.Targets[i], u.Bound)
 	})
-	if err := errors.Join(errs...); err != nil && !slices.Contains(errs, nil) {
-		return "", err
+	err := errors.Join(errs...)
+	if err == nil {
+		return "", nil
 	}
-	return "", nil
+	u.locked(func() { u.memberships.unsure = true })
+	if slices.Contains(errs, nil) {
+		return err.Error(), nil
+	}
+	return "", err
 }
 
 func (u *unseating) probe() (string, error) {

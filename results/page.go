@@ -20,8 +20,9 @@ type page struct {
 	Status, Headline        string
 	Reason, Truncated       string
 	SecondJudge             string
-	Picture                 string // file of the second judge's picture, "" if there is none
-	LoadBegan               string // "" if the history does not tell
+	Blind                   []string // what was not looked at
+	Picture                 string   // file of the second judge's picture, "" if there is none
+	LoadBegan               string   // "" if the history does not tell
 	Replay                  string
 	Inexact                 bool // what the replay line does is never the same again
 	Glance                  []fact
@@ -109,6 +110,7 @@ func newPage(o Outcome, h *history.History) page {
 		Reason:      clip(v.Reason, textRunesMax),
 		Truncated:   clip(o.Truncated, textRunesMax),
 		SecondJudge: clip(v.SecondJudge(), textRunesMax),
+		Blind:       clipAll(v.Blind),
 		Picture:     pictureOf(v),
 		LoadBegan:   loadBegan(h.Marks),
 		Replay:      o.Replay,
@@ -138,6 +140,14 @@ func newPage(o Outcome, h *history.History) page {
 	p.Lanes, p.LanesLeft = laneViews(lines, h)
 	p.Environment, p.Config = environment(o)
 	return p
+}
+
+// clipAll is texts short enough for the page.
+func clipAll(texts []string) (out []string) {
+	for _, text := range texts {
+		out = append(out, clip(text, textRunesMax))
+	}
+	return out
 }
 
 // shrunkView is what shrinking left, short enough for the page.

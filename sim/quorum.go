@@ -81,10 +81,20 @@ func (w *World) changeVoter(b history.BrokerID, add bool, timeout time.Duration)
 	return workloads.ChangeVoter(w, admin{w}, "voters of "+strconv.Itoa(int(b)), b, n.Directory(), add, timeout)
 }
 
-// ProbeVoter reports whether a broker knows itself to be a voter, on the disk that it has.
+// ProbeVoter reports whether a broker is a voter on the disk that it has, by what it knows itself and by the newest metadata of all.
 func (w *World) ProbeVoter(b history.BrokerID) bool {
 	n := w.process(b)
-	return n != nil && n.Votes()
+	if n == nil {
+		return false
+	}
+	newest := n
+	for _, h := range w.hosts {
+		if o, ok := h.node.(*broker.Node); ok && o.Image().Index > newest.Image().Index {
+			newest = o
+		}
+	}
+	id, disk := kafka.BrokerID(b), n.Directory()
+	return n.HasVoter(id, disk) && newest.HasVoter(id, disk)
 }
 
 // process is the node of a broker whose process is there.

@@ -14,6 +14,9 @@ const (
 	CanLate Ability = "late" // the sender's connection breaks, and the message arrives much later
 )
 
+// OfMessages reports whether an ability concerns single messages.
+func OfMessages(a Ability) bool { return a == CanHold || a == CanDrop || a == CanLate }
+
 // API is a kind of request: Kafka's name of it in kebab case.
 type API string
 

@@ -21,6 +21,7 @@ type Quorum interface {
 	// They return once the change is committed; one that is already as asked for is no error.
 	RemoveVoter(b history.BrokerID, timeout time.Duration) error
 	AddVoter(b history.BrokerID, timeout time.Duration) error
-	// ProbeVoter reports whether a broker knows itself to be a voter, on the disk that it has.
+	// ProbeVoter reports whether a broker is a voter on the disk that it has: it knows of it, and whoever has applied the most of the
+	// metadata says so too.
 	ProbeVoter(b history.BrokerID) bool
 }

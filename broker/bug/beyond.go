@@ -11,8 +11,8 @@ const madeUp = "none: made up to measure the search"
 const (
 	// ISRPresumedComplete takes the members of the ISR at their name.
 	ISRPresumedComplete Name = "isr-presumed-complete"
-	// FollowerEndNeverBack does not believe that a follower lost something.
-	FollowerEndNeverBack Name = "follower-end-never-back"
+	// ShrinkBeforeCommit moves the high watermark without the members that the leader asks the controller to take out.
+	ShrinkBeforeCommit Name = "shrink-before-commit"
 	// ELRIgnoresMinISR makes eligible leader replicas of those that others have gone on without.
 	ELRIgnoresMinISR Name = "elr-ignores-min-isr"
 	// CopyAckedAtOnce acknowledges a batch because it was sent before.
@@ -25,26 +25,26 @@ var beyond = []Entry{
 	{
 		Name: ISRPresumedComplete, Source: madeUp,
 		Mutation: "a new leader takes every member of the ISR to have all that its own log has, before it has heard from it",
-		Shows:    []string{"read of uncommitted data", "lost acknowledged write", "two values at one offset"}, Visible: true, Needs: []string{"hold", "kill"},
+		Shows:    []string{"read of uncommitted data", "lost acknowledged write", "two values at one offset"}, Visible: true, Needs: []string{"hold", "elect"},
 	},
 	{
-		Name: FollowerEndNeverBack, Source: madeUp,
-		Mutation: "a leader keeps the largest log end that a follower told in its epoch, also of one that lost power and is back with less",
-		Shows:    []string{"lost acknowledged write", "two values at one offset"}, Visible: true, Needs: []string{"powerfail", "hold", "kill"},
+		Name: ShrinkBeforeCommit, Source: madeUp,
+		Mutation: "the high watermark does not wait for a member that the leader has asked the controller to take out of the ISR, whether or not it is out",
+		Shows:    []string{"lost acknowledged write", "two values at one offset", "read of uncommitted data"}, Visible: true, Needs: []string{"hold", "kill"},
 	},
 	{
 		Name: ELRIgnoresMinISR, Source: madeUp,
 		Mutation: "whoever leaves the ISR becomes an eligible leader replica, also where min.insync.replicas members stay, which go on without it",
-		Shows:    []string{"lost acknowledged write", "two values at one offset"}, Visible: true, Needs: []string{"partition", "kill"},
+		Shows:    []string{"lost acknowledged write", "two values at one offset", "read of uncommitted data"}, Visible: true, Needs: []string{"hold", "kill"},
 	},
 	{
 		Name: CopyAckedAtOnce, Source: madeUp,
 		Mutation: "a batch that an idempotent producer sends again is acknowledged at once, though its original waits for the high watermark",
-		Shows:    []string{"lost acknowledged write", "two values at one offset"}, Visible: true, Needs: []string{"partition", "kill"},
+		Shows:    []string{"lost acknowledged write", "two values at one offset"}, Visible: true, Needs: []string{"partition"},
 	},
 	{
 		Name: RecoveryDropsUnflushed, Source: madeUp,
 		Mutation: "after an unclean end a log is cut at its recovery point, though what stands behind it is whole",
-		Shows:    []string{"lost acknowledged write", "two values at one offset"}, Visible: true, Needs: []string{"kill"},
+		Shows:    []string{"lost acknowledged write", "two values at one offset", "read of uncommitted data"}, Visible: true, Needs: []string{"kill"},
 	},
 }

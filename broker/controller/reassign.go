@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"slices"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"tidemark/broker/kafka"
@@ -40,43 +42,64 @@ func reassign(v view, t *metadata.Topic, req kmsg.AlterPartitionAssignmentsReque
 		return nil, refusal{kafka.UnknownTopicOrPartition, "no such partition"}
 	}
 	p := t.Partitions[req.Partition]
-	want, no := wantReplicas(v, p, req.Replicas, resize)
+	c := v.circumstances(t, kafka.NoBroker, kafka.NoBroker)
+	want, no := asIs(p), refusal{}
+	if req.Replicas == nil {
+		want, no = giveUp(p, c.unclean)
+	} else {
+		want, no = moveTo(v, p, brokers(req.Replicas), resize)
+	}
 	if no.code != kafka.None {
 		return nil, no
 	}
-	r, ok := change(p, want, v.circumstances(t, kafka.NoBroker, kafka.NoBroker))
+	r, ok := change(p, want, c)
 	if !ok {
 		return nil, refusal{}
 	}
 	return record(t, int(req.Partition), r, metadata.Cause{Kind: metadata.ByReassignment, Broker: kafka.NoBroker}), refusal{}
 }
 
-// wantReplicas is the target of a reassignment: the new replicas in their order, after them those that are to leave.
-func wantReplicas(v view, p metadata.Partition, replicas []int32, resize bool) (target, refusal) {
+// moveTo is the target of a reassignment: the new replicas in their order, after them those that are to leave, all that there are, also those
+// that an unfinished reassignment was adding: one of these may by now be all that is in sync. A difference that is empty leaves
+// what was being added or removed before as it was. (Kafka's ReplicationControlManager.changePartitionReassignment.)
+func moveTo(v view, p metadata.Partition, to []kafka.BrokerID, resize bool) (target, refusal) {
 	want := asIs(p)
-	before := without(p.Replicas, p.Adding...) // of a reassignment that this one replaces
-	if replicas == nil {
-		if len(p.Adding)+len(p.Removing) == 0 {
-			return want, refusal{kafka.NoReassignmentInProgress, "no reassignment is in progress"}
-		}
-		want.replicas, want.isr = before, without(p.ISR, p.Adding...)
-	} else {
-		to := brokers(replicas)
-		if why := validAssignment(v.img, to); why != "" {
-			return want, refusal{kafka.InvalidReplicaAssignment, why}
-		}
-		if !resize && len(to) != len(without(before, p.Removing...)) && len(to) != len(before) {
-			return want, refusal{kafka.InvalidReplicationFactor, "the replication factor may not change"}
-		}
-		want.adding, want.removing = without(to, before...), without(before, to...)
-		want.replicas = append(to, want.removing...)
-		want.isr = without(p.ISR, without(p.Adding, want.replicas...)...)
+	if why := validAssignment(v.img, to); why != "" {
+		return want, refusal{kafka.InvalidReplicaAssignment, why}
 	}
-	if replicas == nil {
-		want.adding, want.removing = nil, nil
+	if !resize && len(to) != len(without(p.Replicas, p.Removing...)) {
+		return want, refusal{kafka.InvalidReplicationFactor, "the replication factor may not change"}
 	}
-	if len(want.isr) == 0 && len(p.ISR) > 0 {
-		return want, refusal{kafka.InvalidReplicaAssignment, "no replica that would remain is in the ISR"}
+	adding, removing := without(to, p.Replicas...), without(p.Replicas, to...)
+	slices.Sort(adding)
+	slices.Sort(removing)
+	want.replicas = slices.Concat(to, removing)
+	if len(adding) > 0 {
+		want.adding = adding
+	}
+	if len(removing) > 0 {
+		want.removing = removing
+	}
+	return want, refusal{}
+}
+
+// giveUp is the target that takes back a reassignment under way: whoever was being added leaves. Where nobody else is in the ISR the first
+// of the others takes its place, if unclean elections are allowed. (Kafka's PartitionReassignmentRevert.)
+func giveUp(p metadata.Partition, unclean bool) (target, refusal) {
+	want := asIs(p)
+	if len(p.Adding)+len(p.Removing) == 0 {
+		return want, refusal{kafka.NoReassignmentInProgress, "no reassignment is in progress"}
+	}
+	want.replicas, want.isr = without(p.Replicas, p.Adding...), without(p.ISR, p.Adding...)
+	want.adding, want.removing = nil, nil
+	switch {
+	case len(want.replicas) == 0:
+		return want, refusal{kafka.InvalidReplicaAssignment, "every replica was being added"}
+	case len(want.isr) > 0:
+	case unclean:
+		want.isr, want.election = want.replicas[:1], electUnclean
+	default:
+		return want, refusal{kafka.InvalidReplicaAssignment, "no replica that would remain is in the ISR, and unclean leader election is disabled"}
 	}
 	return want, refusal{}
 }

@@ -198,3 +198,8 @@ func (c *Controller) Directory() DirectoryID { return c.q.directory }
 
 // Votes reports whether this member is a voter, as far as it knows.
 func (c *Controller) Votes() bool { return c.q.votes() }
+
+// HasVoter reports whether a broker is a voter on a disk, as far as this member knows.
+func (c *Controller) HasVoter(b kafka.BrokerID, d DirectoryID) bool {
+	return slices.Contains(c.q.voters, memberID(b, d))
+}

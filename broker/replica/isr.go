@@ -111,6 +111,9 @@ func (m *Manager) propose(now time.Duration, p *Partition, isr []kafka.BrokerID)
 		p.proposal.members = append(p.proposal.members, member)
 	}
 	p.maximal = maximalISR(p.isr, p.pending, p.doubtful)
+	if m.cfg.Bug.Bites(bug.ShrinkBeforeCommit, len(isr) < len(p.isr)) {
+		p.maximal = maximalISR(p.pending, nil, p.doubtful)
+	}
 	m.enqueueProposal(p)
 	p.version++
 }

@@ -103,9 +103,6 @@ func (m *Manager) credit(now time.Duration, p *Partition, r *remote, offset kafk
 	case offset >= r.leaderEndThen && r.leaderEndThen >= 0:
 		r.lastCaughtUp = max(r.lastCaughtUp, r.lastFetch)
 	}
-	if m.cfg.Bug.Bites(bug.FollowerEndNeverBack, offset < r.leo) {
-		offset = r.leo
-	}
 	moved := r.leo != offset || r.brokerEpoch != epoch
 	r.leo, r.brokerEpoch, r.lastFetch, r.leaderEndThen = offset, epoch, now, max(end, r.leaderEndThen)
 	m.maybeExpandISR(now, p, r)

@@ -220,12 +220,15 @@ func newBugTable(out io.Writer, entries []bug.Entry, master uint64) *bugTable {
 }
 
 func (t *bugTable) print(r harness.BugRow) {
-	lines, shrinking := "", ""
+	row, lines, shrinking := "", "", ""
+	if r.Row != 0 { // in the catalogue
+		row = strconv.Itoa(r.Row)
+	}
 	if r.Shrunk != nil {
 		lines, shrinking = strconv.Itoa(r.Shrunk.Lines), fmt.Sprintf("%.1f", r.Shrunk.Seconds)
 	}
-	fmt.Fprintf(t.out, "%-*s  %3d  %-*s  %5d  %8d  %7.1f  %5s  %8s  %s\n",
-		t.name, r.Bug, r.Row, t.source, r.Source, r.Runs, r.Differed, r.Seconds, lines, shrinking, r.Outcome())
+	fmt.Fprintf(t.out, "%-*s  %3s  %-*s  %5d  %8d  %7.1f  %5s  %8s  %s\n",
+		t.name, r.Bug, row, t.source, r.Source, r.Runs, r.Differed, r.Seconds, lines, shrinking, r.Outcome())
 	if r.Seed != 0 {
 		fmt.Fprintf(t.out, "    run %d, seed %d: %s\n    again: %s\n", r.Number, r.Seed, r.Signature, r.Again(t.master))
 	}

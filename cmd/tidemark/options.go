@@ -34,6 +34,7 @@ func (o *options) register(c *cobra.Command) {
 	f := c.Flags()
 	o.given = f.Changed
 	f.StringVar(&o.run.World, "world", o.run.World, "the world to run in: sim, docker (containers), or auto (docker if an engine answers, else sim)")
+	f.StringVar(&o.run.Target, "target", "", "whose brokers run, such as apache-kafka:4.1.0, in containers; see tidemark help targets (default: this program's own)")
 	f.DurationVar(&o.run.Duration, "duration", o.run.Duration, "how long clients work under faults, in the world's time")
 	f.DurationVar(&o.run.Settle, "settle", o.run.Settle, "bound on settling after the last fault")
 	f.IntVar(&o.run.Brokers, "brokers", o.run.Brokers, "number of brokers")
@@ -66,6 +67,9 @@ func (o *options) complete() (run history.Run, plan string, err error) {
 	run = o.run
 	run.Started = time.Now().UTC()
 	run.ELR = !o.classic
+	if run.Target != "" && !o.given("world") {
+		run.World = harness.Contained
+	}
 	switch o.acks {
 	case "all", "-1":
 		run.Acks = -1

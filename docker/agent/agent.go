@@ -1,6 +1,6 @@
 // Package agent is what runs in each broker's sidecar: it owns the network namespace that the broker joins, cuts and lossens
-// links there by nftables, sends and awaits probes, reads what the broker's files hold, and wipes them. It needs CAP_NET_ADMIN and
-// nothing else.
+// links there by nftables, sends and awaits probes, stands on connections where messages are to meet faults, reads what the broker's files
+// hold, and wipes them. It needs CAP_NET_ADMIN and nothing else.
 package agent
 
 import (
@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tidemark/broker/disk"
+	"tidemark/docker/kafkadisk"
 	"tidemark/history"
 )
 
@@ -95,6 +96,7 @@ type Agent struct {
 	root     string  // the broker's directory; "" if there is none
 	data     disk.FS // the same, to be read only
 	broker   history.BrokerID
+	messages interceptor
 }
 
 // Options say what an agent serves.
@@ -105,7 +107,7 @@ type Options struct {
 
 // Run serves until ctx ends.
 func Run(ctx context.Context, opt Options) error {
-	a := &Agent{broker: opt.Broker, root: opt.Data}
+	a := &Agent{broker: opt.Broker, root: opt.Data, messages: interceptor{broker: opt.Broker}}
 	var err error
 	if a.firewall, err = newFirewall(); err != nil {
 		return err
@@ -155,26 +157,27 @@ func (a *Agent) handler() http.Handler {
 	})
 	mux.HandleFunc("POST /probe/send", a.probing(func(ctx context.Context, p Probe) Answer { return a.probes.send(ctx, p) }))
 	mux.HandleFunc("POST /probe/await", a.probing(func(ctx context.Context, p Probe) Answer { return a.probes.await(ctx, p) }))
-	mux.HandleFunc("POST /probe/connect", a.probing(connect))
-	mux.HandleFunc("GET /dump", func(w http.ResponseWriter, _ *http.Request) {
-		if a.data == nil {
-			answer(w, nil, errors.New("dump: this agent was given no data directory"))
-			return
-		}
-		dumps, err := Dump(a.data, a.broker)
-		answer(w, dumps, err)
-	})
+	mux.HandleFunc("POST /probe/connect", a.probing(func(ctx context.Context, p Probe) Answer { return connect(ctx, p, a.messages.past()) }))
+	mux.HandleFunc("GET /dump", a.dumping(Dump))
+	mux.HandleFunc("GET /dump/kafka", a.dumping(kafkadisk.Dump))
 	mux.HandleFunc("POST /wipe", func(w http.ResponseWriter, _ *http.Request) {
 		wiped, err := Wipe(a.root)
 		answer(w, wiped, err)
 	})
-	mux.HandleFunc("PUT /config", func(w http.ResponseWriter, r *http.Request) {
-		var text string
-		if decode(w, r, &text) {
-			answer(w, struct{}{}, configure(a.root, []byte(text)))
-		}
-	})
+	a.messages.serveMessages(mux)
 	return mux
+}
+
+// dumping reads the broker's files in the way of its make.
+func (a *Agent) dumping(read func(disk.FS, history.BrokerID) ([]history.Dump, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if a.data == nil {
+			answer(w, nil, errors.New("dump: this agent was given no data directory"))
+			return
+		}
+		dumps, err := read(a.data, a.broker)
+		answer(w, dumps, err)
+	}
 }
 
 func (a *Agent) probing(do func(context.Context, Probe) Answer) http.HandlerFunc {

@@ -64,9 +64,9 @@ func (c Client) Dump(ctx context.Context) (dumps []history.Dump, err error) {
 	return dumps, c.call(ctx, http.MethodGet, "/dump", nil, &dumps, dumpBytesMax)
 }
 
-// Configure writes the configuration that the agent's broker will start with.
-func (c Client) Configure(ctx context.Context, properties string) error {
-	return c.call(ctx, http.MethodPut, "/config", properties, nil, answerBytesMax)
+// DumpKafka reads every replica of the agent's broker, of Apache Kafka's make, from its files.
+func (c Client) DumpKafka(ctx context.Context) (dumps []history.Dump, err error) {
+	return dumps, c.call(ctx, http.MethodGet, "/dump/kafka", nil, &dumps, dumpBytesMax)
 }
 
 // Wipe removes the files of the agent's broker, which must not run.

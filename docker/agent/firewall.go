@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"net/netip"
 	"slices"
 	"strconv"
 	"sync"
@@ -224,10 +225,15 @@ func ofPeer(r Rule) []expr.Any {
 	if r.Direction == Out {
 		at = atDestination
 	}
-	peer := r.Peer.As4()
+	return address(at, r.Peer, expr.CmpOpEq)
+}
+
+// address compares an address of a packet's header.
+func address(at uint32, with netip.Addr, op expr.CmpOp) []expr.Any {
+	a := with.As4()
 	return []expr.Any{
 		&expr.Payload{DestRegister: 1, Base: expr.PayloadBaseNetworkHeader, Offset: at, Len: 4},
-		&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: peer[:]},
+		&expr.Cmp{Op: op, Register: 1, Data: a[:]},
 	}
 }
 

@@ -137,9 +137,8 @@ func (p *probes) await(ctx context.Context, probe Probe) Answer {
 }
 
 // connect tries a TCP connection to a peer, which takes both directions.
-func connect(ctx context.Context, probe Probe) Answer {
-	var d net.Dialer
-	c, err := d.DialContext(ctx, "tcp4", netip.AddrPortFrom(probe.To, probe.Port).String())
+func connect(ctx context.Context, probe Probe, dial func(context.Context, netip.AddrPort) (net.Conn, error)) Answer {
+	c, err := dial(ctx, netip.AddrPortFrom(probe.To, probe.Port))
 	if err != nil {
 		return Answer{Why: err.Error()}
 	}

@@ -8,28 +8,8 @@ import (
 	"syscall"
 )
 
-// What a wipe spares.
-const (
-	// ConfigFile is a broker's configuration, in its data directory.
-	ConfigFile = "broker.properties"
-	// lockFile is held by a broker for as long as its process lives, as Kafka's is.
-	lockFile = ".lock"
-)
-
-func spared(name string) bool { return name == lockFile || name == ConfigFile }
-
-// configure writes the configuration that a broker will start with.
-func configure(root string, text []byte) error {
-	dir, err := os.OpenRoot(root)
-	if err != nil {
-		return fmt.Errorf("configuration: %w", err)
-	}
-	defer dir.Close() //nolint:errcheck // nothing is written by it
-	if err := dir.WriteFile(ConfigFile, text, 0o644); err != nil {
-		return fmt.Errorf("configuration: %w", err)
-	}
-	return nil
-}
+// lockFile is spared by a wipe. A broker holds it for as long as its process lives, as Kafka's does.
+const lockFile = ".lock"
 
 // Wiped is what a wipe has removed.
 type Wiped struct {
@@ -40,7 +20,7 @@ type Wiped struct {
 // String is in words.
 func (w Wiped) String() string { return fmt.Sprintf("removed %d files of %d bytes", w.Files, w.Bytes) }
 
-// Wipe removes everything from a broker's data directory but the lock and the configuration. It takes the broker's lock for that: one that runs is
+// Wipe removes everything from a broker's data directory but the lock. It takes the broker's lock for that: one that runs is
 // refused, and one that is started meanwhile refuses to run.
 func Wipe(root string) (w Wiped, err error) {
 	wrong := func(err error) error { return fmt.Errorf("wipe of %s: %w", root, err) }
@@ -65,7 +45,7 @@ func Wipe(root string) (w Wiped, err error) {
 		return Wiped{}, wrong(err)
 	}
 	for _, e := range entries {
-		if !spared(e.Name()) {
+		if e.Name() != lockFile {
 			err = errors.Join(err, dir.RemoveAll(e.Name()))
 		}
 	}
@@ -78,7 +58,7 @@ func Wipe(root string) (w Wiped, err error) {
 // measure counts what a wipe will remove.
 func measure(dir *os.Root) (w Wiped, err error) {
 	return w, fs.WalkDir(dir.FS(), ".", func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || spared(path) {
+		if err != nil || e.IsDir() || path == lockFile {
 			return err
 		}
 		info, err := e.Info()

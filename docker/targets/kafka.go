@@ -87,31 +87,43 @@ func (k kafka) process(s Site, n Node) Process {
 	}
 }
 
-// Where Java and the jars lie, in the images made here as in the project's own.
+// Where things lie, in the images made here as in the project's own.
 const (
-	javaPath = "/opt/java/openjdk/bin/java"
-	libsPath = "/opt/kafka/libs/*"
+	javaPath    = "/opt/java/openjdk/bin/java"
+	libsPath    = "/opt/kafka/libs"
+	archivePath = "/opt/kafka/kafka.jsa" // classes as Java keeps them in memory, which halves the time to start
 )
+
+// classpath lets a shell name every jar, in order: an archive of classes is good for one order alone.
+const classpath = "set -e\nset -- " + libsPath + "/*.jar\nIFS=:\njars=\"$*\"\nunset IFS\n"
 
 // script starts a broker, on a volume that it formats first if nobody has.
 func (k kafka) script(s Site) string {
-	var out strings.Builder
-	out.WriteString("set -e\n")
+	java := javaPath + " -XX:SharedArchiveFile=" + archivePath + " " + strings.Join(k.javaOptions(), " ") + ` -cp "$jars" `
+	out := classpath
 	if !k.keeper {
-		feature := ""
-		if !k.release.before(eligible) {
-			feature = " --feature eligible.leader.replicas.version=" + strconv.Itoa(map[bool]int{true: 1}[s.ELR])
-		}
-		fmt.Fprintf(&out, "[ -f %s/meta.properties ] || %s -Xshare:auto -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp '%s' kafka.tools.StorageTool format --ignore-formatted -t %s -c %s%s\n",
-			DataPath, javaPath, libsPath, s.Cluster, propertiesFile, feature)
+		out += "[ -f " + DataPath + "/meta.properties ] || " + java + k.format(s) + "\n"
 	}
-	fmt.Fprintf(&out, "exec %s %s -cp '%s' kafka.Kafka %s\n", javaPath, strings.Join(k.javaOptions(), " "), libsPath, propertiesFile)
-	return out.String()
+	return out + "exec " + java + "kafka.Kafka " + propertiesFile + "\n"
 }
 
-// javaOptions are Kafka's own (bin/kafka-run-class.sh), with a smaller heap and fewer threads, and what older releases need of Java 17.
+// format is what formats a broker's volumes, with the features that the site has.
+func (k kafka) format(s Site) string {
+	out := "kafka.tools.StorageTool format --ignore-formatted -t " + s.Cluster + " -c " + propertiesFile
+	if !k.release.before(eligible) {
+		version := 0
+		if s.ELR {
+			version = 1
+		}
+		out += fmt.Sprintf(" --feature eligible.leader.replicas.version=%d", version)
+	}
+	return out
+}
+
+// javaOptions are for a broker that lives for a minute: a small heap, the quick compiler, one thread that collects; and what older releases
+// need of Java 17.
 func (k kafka) javaOptions() []string {
-	options := []string{"-Xms128m", "-Xmx384m", "-XX:+UseSerialGC", "-XX:+ExplicitGCInvokesConcurrent", "-XX:-UsePerfData", "-Djava.awt.headless=true"}
+	options := []string{"-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Djava.awt.headless=true"}
 	if k.release.before(withoutKeeper) {
 		options = append(options, "-Dlog4j.configuration=file:"+loggingFile)
 	} else {

@@ -26,8 +26,8 @@ type Target struct {
 
 // Process is what runs in a container.
 type Process struct {
-	Command []string          // the whole of it: the image's own entry point is not used
-	Env     []string          // key=value
+	Command []string // the whole of it: the image's own entry point is not used
+	Env     map[string]string
 	Files   map[string]string // written before the first start, by absolute path
 }
 

@@ -1,0 +1,102 @@
+package harness
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"tidemark/docker/targets"
+	"tidemark/history"
+	"tidemark/workloads"
+	"tidemark/world"
+)
+
+// rackAware is Kafka's selector of the replica that a consumer reads from, by rack (KIP-392).
+const rackAware = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+
+// targetGiven lists the keys that follow from where a broker of a target lives, beside those of this program's own brokers.
+var targetGiven = []string{
+	"broker.id", "broker.rack", "zookeeper.connect", "advertised.host.name", "advertised.port", "host.name", "port", "log.dir",
+	"controller.quorum.bootstrap.servers", "security.inter.broker.protocol",
+}
+
+// checkTarget looks whether a run's target is known, and takes what the run asks for.
+func checkTarget(run history.Run) error {
+	if run.Target == "" {
+		return nil
+	}
+	if run.World != Contained {
+		return fmt.Errorf("target %s: world %q, expected %s", run.Target, run.World, Contained)
+	}
+	if run.Bug != "" {
+		return fmt.Errorf("bug: %s with target %s, expected none: bugs are switched on in this program's own brokers", run.Bug, run.Target)
+	}
+	for _, key := range targetGiven {
+		if value, ok := run.Config[key]; ok {
+			return fmt.Errorf("configuration %s=%s: each broker of a run is given its own", key, value)
+		}
+	}
+	_, err := targets.Find(run.Target)
+	return err
+}
+
+// fitTarget fills in what a run's target decides: a broker without eligible leader replicas elects from the ISR alone.
+func fitTarget(run history.Run) history.Run {
+	if t, err := targets.Find(run.Target); err == nil {
+		run.ELR = run.ELR && t.ELR
+	}
+	return run
+}
+
+// quickOf is what a run's configuration differs in from Kafka's where its options leave it open.
+func quickOf(run history.Run) map[string]string {
+	if t, err := targets.Find(run.Target); err == nil {
+		return t.Quick
+	}
+	return quick
+}
+
+// targetAbilities is what a run's target admits.
+func targetAbilities(run history.Run) []world.Ability {
+	t, err := targets.Find(run.Target)
+	if err != nil {
+		return nil
+	}
+	return t.Abilities
+}
+
+// Site is the brokers of a run's target, but for their addresses; the first three (or all, if fewer) are the controller quorum, where the
+// target has one.
+func Site(run history.Run) targets.Site {
+	s := targets.Site{ELR: run.ELR, Settings: maps.Clone(run.Config)}
+	if s.Settings == nil {
+		s.Settings = map[string]string{}
+	}
+	s.Settings["min.insync.replicas"] = strconv.Itoa(run.MinISR)
+	s.Settings["unclean.leader.election.enable"] = strconv.FormatBool(run.Unclean)
+	s.Settings["default.replication.factor"] = strconv.Itoa(run.Factor)
+	s.Settings["num.partitions"] = strconv.Itoa(run.Parts)
+	if run.FollowerFetch {
+		s.Settings["replica.selector.class"] = rackAware
+	}
+	for i, b := range BrokerIDs(run) {
+		n := targets.Node{ID: int32(b), Voter: i < votersMax}
+		if run.FollowerFetch {
+			n.Rack = workloads.RackOf(b)
+		}
+		s.Nodes = append(s.Nodes, n)
+	}
+	return s
+}
+
+// votersMax is how many brokers are the controller quorum.
+const votersMax = 3
+
+// cannot says why a run's world cannot do a plan, after the error that it cannot.
+func cannot(run history.Run) string {
+	if run.Target != "" {
+		return fmt.Sprintf("%s admits %v", run.Target, slices.Sorted(slices.Values(targetAbilities(run))))
+	}
+	return fmt.Sprintf("containers share the machine's page cache, disk and clock; --world %s can", Simulated)
+}
