@@ -28,8 +28,10 @@ type Cluster struct {
 	image    string // of this program: the sidecars'
 	inside   string // of the brokers
 	network  string
-	direct   bool       // this machine reaches the containers at their own addresses
-	machines []*machine // ascending by id
+	direct   bool            // this machine reaches the containers at their own addresses
+	machines []*machine      // ascending by id
+	keeper   *machine        // the ZooKeeper beside them, nil where there is none
+	speaks   map[int16]int16 // the newest version of each API that the brokers speak; nil: all
 	http     *http.Client
 	probed   counter
 	losses   ledger
@@ -118,6 +120,9 @@ func newCluster(env *Env, engine *Engine, opt Options) (*Cluster, error) {
 		for i, n := range opt.Site.Nodes {
 			c.add(history.BrokerID(n.ID)).node = i
 		}
+		if opt.Target.Keeper {
+			c.keeper = newMachine(history.ZooKeeper, c.network+"-zookeeper")
+		}
 		c.brokers = newTargetBrokers(c, *opt.Target, opt.Site)
 		return c, nil
 	}
@@ -130,10 +135,21 @@ func newCluster(env *Env, engine *Engine, opt Options) (*Cluster, error) {
 
 // add names the parts of a broker's machine.
 func (c *Cluster) add(b history.BrokerID) *machine {
-	name := fmt.Sprintf("%s-%d", c.network, b)
-	m := &machine{id: b, sidecar: name + "-agent", broker: name, last: map[history.Partition]history.ReplicaState{}}
+	m := newMachine(b, fmt.Sprintf("%s-%d", c.network, b))
 	c.machines = append(c.machines, m)
 	return m
+}
+
+func newMachine(b history.BrokerID, name string) *machine {
+	return &machine{id: b, sidecar: name + "-agent", broker: name, last: map[history.Partition]history.ReplicaState{}}
+}
+
+// everything is every machine, whatever runs on it.
+func (c *Cluster) everything() []*machine {
+	if c.keeper == nil {
+		return c.machines
+	}
+	return append(slices.Clone(c.machines), c.keeper)
 }
 
 // bringUp starts everything: the network, then every sidecar, then, with the addresses known, every broker.
@@ -159,7 +175,10 @@ func (c *Cluster) bringUp() error {
 	if err := c.each(c.startBroker); err != nil {
 		return err
 	}
-	return c.each(func(m *machine) error { return c.listens(m, "") })
+	if err := c.each(func(m *machine) error { return c.listens(m, "") }); err != nil || c.opt.Target == nil {
+		return err
+	}
+	return c.negotiate(c.machines[0])
 }
 
 // properties is a configuration as the broker reads it: what differs from the defaults.
@@ -177,9 +196,10 @@ func properties(cfg config.Config) string {
 
 // each does something for every machine at the same time.
 func (c *Cluster) each(do func(*machine) error) error {
-	errs := make([]error, len(c.machines))
+	machines := c.everything()
+	errs := make([]error, len(machines))
 	var all sync.WaitGroup
-	for i, m := range c.machines {
+	for i, m := range machines {
 		all.Go(func() { errs[i] = do(m) })
 	}
 	all.Wait()
@@ -187,6 +207,9 @@ func (c *Cluster) each(do func(*machine) error) error {
 }
 
 func (c *Cluster) machine(b history.BrokerID) (*machine, error) {
+	if b == history.ZooKeeper && c.keeper != nil {
+		return c.keeper, nil
+	}
 	i := slices.IndexFunc(c.machines, func(m *machine) bool { return m.id == b })
 	if i < 0 {
 		return nil, fmt.Errorf("broker %d does not exist, expected one of %v", b, c.Brokers())

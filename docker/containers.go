@@ -72,7 +72,7 @@ func (c *Cluster) prepare(m *machine) error {
 func (c *Cluster) makeSidecar(m *machine) (testcontainers.Container, error) {
 	data, _ := m.volumes()
 	ports, bindings := []string{}, nat.PortMap{}
-	for _, p := range c.published() {
+	for _, p := range c.published(m) {
 		port := strconv.Itoa(p) + "/tcp"
 		ports = append(ports, port)
 		bindings[nat.Port(port)] = []nat.PortBinding{{HostIP: "127.0.0.1"}}
@@ -87,12 +87,20 @@ func (c *Cluster) makeSidecar(m *machine) (testcontainers.Container, error) {
 			h.ReadonlyRootfs = true
 			confine(h)
 		},
-		NetworkAliases: map[string][]string{c.network: {fmt.Sprintf("broker-%d", m.id)}},
+		NetworkAliases: map[string][]string{c.network: {c.alias(m)}},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("sidecar of broker %d: %w", m.id, err)
 	}
 	return made, nil
+}
+
+// alias is a machine's name on the cluster's network.
+func (c *Cluster) alias(m *machine) string {
+	if m == c.keeper {
+		return "zookeeper"
+	}
+	return fmt.Sprintf("broker-%d", m.id)
 }
 
 // volume mounts a volume, which the engine makes with the container if it is not there yet.

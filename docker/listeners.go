@@ -61,13 +61,22 @@ func (c *Cluster) introduce() error {
 	return nil
 }
 
-// published lists the ports that are published on 127.0.0.1: that of Kafka's clients, and where this process has no other way all that
-// it talks to.
-func (c *Cluster) published() []int {
+// published lists the ports of a machine that are published on 127.0.0.1: that of its clients, and where this process has no other way all
+// that it talks to.
+func (c *Cluster) published(m *machine) []int {
+	first, _ := c.ports(m)
 	if c.direct {
-		return []int{externalPort}
+		return []int{first}
 	}
-	return []int{externalPort, debugPort, agent.ControlPort}
+	return []int{first, debugPort, agent.ControlPort}
+}
+
+// ports are where a machine listens to clients: to those on the engine's machine, and to those on the cluster's network.
+func (c *Cluster) ports(m *machine) (outside, inside int) {
+	if m == c.keeper {
+		return targets.KeeperPort, targets.KeeperPort
+	}
+	return externalPort, agent.BrokerPort
 }
 
 // locate fills in where the parts of a machine are reached, of a sidecar that runs.
@@ -79,18 +88,19 @@ func (c *Cluster) locate(m *machine, sidecar container.InspectResponse) error {
 		return fmt.Errorf("container %s has address %q on network %s, expected an IP address", m.sidecar, m.address, c.network)
 	}
 	at := make(map[int]string)
-	for _, port := range c.published() {
+	for _, port := range c.published(m) {
 		bound := sidecar.NetworkSettings.Ports[nat.Port(strconv.Itoa(port)+"/tcp")]
 		if len(bound) == 0 {
 			return fmt.Errorf("port %d of container %s is not published", port, m.sidecar)
 		}
 		at[port] = net.JoinHostPort(bound[0].HostIP, bound[0].HostPort)
 	}
-	m.published = at[externalPort]
+	outside, within := c.ports(m)
+	m.published = at[outside]
 	m.kafka, m.debug, m.agent.Base = m.published, "http://"+at[debugPort], "http://"+at[agent.ControlPort]
 	if c.direct {
 		inside := func(port int) string { return net.JoinHostPort(m.address, strconv.Itoa(port)) }
-		m.kafka, m.debug, m.agent.Base = inside(agent.BrokerPort), "http://"+inside(debugPort), "http://"+inside(agent.ControlPort)
+		m.kafka, m.debug, m.agent.Base = inside(within), "http://"+inside(debugPort), "http://"+inside(agent.ControlPort)
 	}
 	m.agent.HTTP = c.http
 	return nil

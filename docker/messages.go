@@ -47,6 +47,9 @@ func (c *Cluster) intercept() error {
 		return nil
 	}
 	return c.each(func(m *machine) error {
+		if m == c.keeper {
+			return nil
+		}
 		ctx, cancel := context.WithTimeout(c.env.ctx, engineBound)
 		defer cancel()
 		if err := m.agent.Intercept(ctx, c.interception(m)); err != nil {
@@ -78,7 +81,7 @@ func (c *Cluster) interception(m *machine) agent.Interception {
 // straight is where this process reaches a broker past its proxy: for probes and elections, which no fault on messages concerns, and to see
 // whether it listens, where a proxy takes every connection.
 func (c *Cluster) straight(m *machine) string {
-	if !c.opt.Messages || !c.direct {
+	if !c.opt.Messages || !c.direct || m == c.keeper {
 		return m.kafka
 	}
 	return net.JoinHostPort(m.address, strconv.Itoa(agent.StraightPort))

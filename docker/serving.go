@@ -8,10 +8,21 @@ import (
 	"tidemark/workloads"
 )
 
-// ProbeServing asks a broker for ApiVersions over a connection of its own.
+// ProbeServing asks a broker for ApiVersions over a connection of its own, a ZooKeeper for a connection.
 func (c *Cluster) ProbeServing(b history.BrokerID, timeout time.Duration) bool {
 	m, err := c.machine(b)
-	return err == nil && serving(c.env.ctx, c.straight(m), timeout)
+	switch {
+	case err != nil:
+		return false
+	case m == c.keeper: // it speaks another protocol
+		k, err := dial(c.env.ctx, m.kafka, timeout)
+		if err == nil {
+			k.Close()
+		}
+		return err == nil
+	default:
+		return serving(c.env.ctx, c.straight(m), timeout)
+	}
 }
 
 // serving reports whether a broker answers ApiVersions at an address within timeout.

@@ -12,7 +12,7 @@ import (
 )
 
 // targetStartBound is how long a broker on Java may take until it listens: it is formatted, recovers its logs and waits for its session.
-const targetStartBound = 40 * time.Second
+const targetStartBound = 2 * time.Minute
 
 // targetBrokers are brokers that are not this program's own.
 type targetBrokers struct {
@@ -43,10 +43,17 @@ func (t *targetBrokers) introduce() error {
 	for _, m := range t.cluster.machines {
 		t.site.Nodes[m.node].Address, t.site.Nodes[m.node].Published = m.address, m.published
 	}
+	if k := t.cluster.keeper; k != nil {
+		t.site.Keeper = k.address
+		return t.openKeeper(k.kafka)
+	}
 	return nil
 }
 
 func (t *targetBrokers) process(m *machine) targets.Process {
+	if m == t.cluster.keeper {
+		return t.target.KeeperProcess()
+	}
 	return t.target.Process(t.site, t.site.Nodes[m.node])
 }
 

@@ -26,6 +26,9 @@ type BrokerID int32
 // NoBroker is the absence of a broker: no leader, no controller, nobody asked.
 const NoBroker BrokerID = -1
 
+// ZooKeeper is the server that stands beside the brokers of older releases of Kafka, where faults name it.
+const ZooKeeper BrokerID = -2
+
 // Partition names one partition of one topic; its text form is topic/index, as plans write it.
 type Partition struct {
 	Topic string `json:"topic"`

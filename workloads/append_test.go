@@ -54,9 +54,9 @@ func (s *stage) run(t *testing.T, d *datadriven.TestData) string {
 		s.env, s.fake, s.told = fakeEnv{time.Now()}, newFakeCluster(number("brokers", 3)), 0
 		s.a = &Append{Env: s.env, Cluster: s.fake, Record: history.NewRecorder(s.env.Now, nil), Topic: "orders", Parts: number("parts", 1), Factor: 3,
 			Acks: int16(number("acks", -1)), Writers: number("writers", 1), Readers: number("readers", 0), Rate: float64(number("rate", 10)),
-			Timeout: time.Second, Lossy: d.HasArg("lossy"), Idempotent: d.HasArg("idempotent"), Trims: d.HasArg("trim"), Trim: time.Duration(number("trim", 0)) * time.Millisecond, Configs: map[string]string{"min.insync.replicas": "2"}}
+			Timeout: time.Second, Lossy: d.HasArg("lossy"), Idempotent: d.HasArg("idempotent"), Trims: d.HasArg("trim") || d.HasArg("trims"), Trim: time.Duration(number("trim", 0)) * time.Millisecond, Configs: map[string]string{"min.insync.replicas": "2"}}
 		return ""
-	case "produce", "broker", "partition", "delete-records":
+	case "produce", "broker", "partition", "delete-records", "list-offsets":
 		if !d.HasArg("after") {
 			s.misbehave(d, number)
 			return ""
@@ -117,6 +117,8 @@ func (s *stage) misbehave(d *datadriven.TestData, number func(string, int) int) 
 		}
 	case "delete-records": // what is answered from now on
 		s.fake.refuseDelete = errorCode(d)
+	case "list-offsets": // how long each lies from now on, in milliseconds
+		s.fake.listDelay = time.Duration(number("delay", 0)) * time.Millisecond
 	case "broker":
 		b := history.BrokerID(number("id", 0))
 		s.fake.down[b], s.fake.silent[b] = d.HasArg("down"), d.HasArg("silent")
@@ -129,6 +131,9 @@ func (s *stage) misbehave(d *datadriven.TestData, number func(string, int) int) 
 		p.isr = p.replicas[:number("isr", len(p.isr))]
 		if d.HasArg("empty") {
 			p.log = nil
+		}
+		if start := int64(number("start", int(p.start))); start > p.start {
+			p.log, p.start = p.log[min(start-p.start, int64(len(p.log))):], start
 		}
 	}
 }

@@ -87,15 +87,19 @@ func (r *batchReader) read(position history.Offset, b []byte) (records []history
 	for len(b) >= batchLengthAt+4 {
 		base := int64(binary.BigEndian.Uint64(b))
 		length := int(int32(binary.BigEndian.Uint32(b[batchLengthAt:])))
-		if length < batchHeaderBytes-batchLengthAt-4 {
-			return nil, position, fmt.Errorf("batch at offset %d of %d bytes, expected at least %d", base, length, batchHeaderBytes-batchLengthAt-4)
+		if length < messageBytesMin {
+			return nil, position, fmt.Errorf("batch at offset %d of %d bytes, expected at least %d", base, length, messageBytesMin)
 		}
 		if length > len(b)-batchLengthAt-4 {
 			break
 		}
 		batch := b[:batchLengthAt+4+length]
 		b = b[len(batch):]
-		last, err := r.readBatch(position, base, batch)
+		read := r.readBatch
+		if batch[batchMagicAt] <= messageMagic {
+			read = r.readMessage
+		}
+		last, err := read(position, base, batch)
 		if err != nil {
 			return nil, position, err
 		}
@@ -115,6 +119,9 @@ func (r *batchReader) read(position history.Offset, b []byte) (records []history
 
 // readBatch takes down one whole batch's records and returns its last offset.
 func (r *batchReader) readBatch(position history.Offset, base int64, b []byte) (last history.Offset, err error) {
+	if len(b) < batchHeaderBytes {
+		return 0, fmt.Errorf("batch at offset %d of %d bytes, expected at least %d", base, len(b), batchHeaderBytes)
+	}
 	if b[batchMagicAt] != batchMagic {
 		return 0, fmt.Errorf("batch at offset %d with magic %d, expected %d", base, b[batchMagicAt], batchMagic)
 	}

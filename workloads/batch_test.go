@@ -109,8 +109,8 @@ func TestBatchesThatAreWrong(t *testing.T) {
 		want   string
 	}{
 		{"a flipped bit", func(b []byte) []byte { b[len(b)-2] ^= 1; return b }, "with CRC"},
-		{"an old magic", func(b []byte) []byte { b[batchMagicAt] = 1; return b }, "with magic 1, expected 2"},
-		{"no room for a header", func(b []byte) []byte { b[batchLengthAt+3] = 3; return b }, "of 3 bytes, expected at least 49"},
+		{"an old magic", func(b []byte) []byte { b[batchMagicAt] = 1; return b }, history.CorruptBatch},
+		{"no room for a header", func(b []byte) []byte { b[batchLengthAt+3] = 3; return b }, "of 3 bytes, expected at least 14"},
 		{"gzip", func(b []byte) []byte { b[batchAttributesAt+1] = 1; return seal(b, 7) }, "with compression 1, expected none or snappy"},
 		{"no snappy", func(b []byte) []byte { b[batchAttributesAt+1] = 2; return seal(b, 7) }, "with snappy of"},
 		{"a snappy bomb", func(b []byte) []byte {

@@ -42,18 +42,36 @@ type client struct {
 	cluster     world.Cluster
 	name        string // of the client in the network, and its Kafka client id
 	timeout     time.Duration
+	dialect     world.Dialect // nil: every broker speaks what the client does
 	correlation int32
 	conns       map[history.BrokerID]world.Conn // looked up and deleted only: its order influences nothing
 }
 
 func newClient(env world.Env, cluster world.Cluster, name string, timeout time.Duration) *client {
-	return &client{env: env, cluster: cluster, name: name, timeout: timeout, conns: make(map[history.BrokerID]world.Conn)}
+	c := &client{env: env, cluster: cluster, name: name, timeout: timeout, conns: make(map[history.BrokerID]world.Conn)}
+	c.dialect, _ = cluster.(world.Dialect)
+	return c
+}
+
+// newest is the newest version of an API that the brokers speak, at most that one; -1 if they do not have the API.
+func (c *client) newest(api, most int16) int16 {
+	if c.dialect == nil {
+		return most
+	}
+	return min(most, c.dialect.NewestVersion(api))
 }
 
 // call sends one request to a broker and reads its answer into resp, all within the client's timeout. A nil resp is a request
 // that gets no answer (Produce with acks=0). The error is a *callError. resp may alias the frame that it was read from.
 func (c *client) call(to history.BrokerID, req kmsg.Request, resp kmsg.Response) error {
 	deadline := c.env.Now() + c.timeout
+	if c.dialect != nil {
+		version := c.newest(req.Key(), req.GetVersion())
+		if version < 0 {
+			return &callError{fmt.Errorf("%s is unknown to these brokers", kmsg.NameForKey(req.Key())), false}
+		}
+		req.SetVersion(version)
+	}
 	conn := c.conns[to]
 	if conn == nil {
 		var err error

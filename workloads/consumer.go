@@ -63,7 +63,7 @@ func (c *consumer) list(part int32, to route) {
 	}
 }
 
-// poll is one operation, and a seek where the position is out of range and the contract allows loss, or records may be removed. A follower's high watermark may lag behind
+// poll is one operation, and a seek where the position is out of range and reset moves it. A follower's high watermark may lag behind
 // the leader's, so it is not taken down; nor is that of an answer that nothing ties to the leader's epoch.
 func (c *consumer) poll(part int32, to route) {
 	at := c.near.place(part, to.leader)
@@ -82,32 +82,22 @@ func (c *consumer) poll(part int32, to route) {
 	case at != to.leader: // the leader may know better
 		c.near.leave(part)
 		c.router.forget(part)
-	case code == kerr.OffsetOutOfRange.Code && c.a.Trims && c.toStart(op.Partition, to):
-	case code == kerr.OffsetOutOfRange.Code && c.a.Lossy:
-		c.toEnd(op.Partition, to)
-	default: // where it is out of range the position is kept: under this contract the records below it must come back
+	case code == kerr.OffsetOutOfRange.Code && c.reset(op.Partition, to):
+	default: // a position out of range that is kept is one whose records must come back, or are there again
 		c.router.forget(part)
 	}
 }
 
-// toStart moves the position to where the log begins, if it is below.
-func (c *consumer) toStart(p history.Partition, to route) bool {
-	start, err := c.a.list(c.client, c.process, p, to, history.Earliest)
-	if err != nil || start <= c.positions[p.Index] {
+// reset moves a position that is out of range; false if it is kept.
+func (c *consumer) reset(p history.Partition, to route) bool {
+	at, err := c.a.reset(c.positions[p.Index], func(place history.Offset) (history.Offset, error) {
+		return c.a.list(c.client, c.process, p, to, place)
+	})
+	if err != nil || at == c.positions[p.Index] {
 		return false
 	}
-	c.seek(p, to, start)
+	c.seek(p, to, at)
 	return true
-}
-
-// toEnd moves the position to the end that the leader tells; if it tells none, the next poll runs into the same error.
-func (c *consumer) toEnd(p history.Partition, to route) {
-	end, err := c.a.list(c.client, c.process, p, to, history.Latest)
-	if err != nil {
-		c.router.forget(p.Index)
-		return
-	}
-	c.seek(p, to, end)
 }
 
 // seek moves the position.

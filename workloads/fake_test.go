@@ -78,6 +78,7 @@ type fakeCluster struct {
 	elected      int                       // ElectLeaders requests
 	reassign     int                       // AlterPartitionReassignments requests
 	refuseDelete int16                     // the error code of every DeleteRecords, 0 for none
+	listDelay    time.Duration             // how long every ListOffsets lies before it is served
 }
 
 type fakePartition struct {
@@ -198,6 +199,12 @@ func (f *fakeCluster) serve(c *fakeConn, frame []byte) []byte {
 	}
 	if r, ok := req.(*kmsg.FetchRequest); ok {
 		f.await(r)
+	}
+	if _, ok := req.(*kmsg.ListOffsetsRequest); ok {
+		f.mu.Lock()
+		delay := f.listDelay
+		f.mu.Unlock()
+		time.Sleep(delay)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -59,7 +59,12 @@ func newProducing(topic string, timeout time.Duration) *producing {
 
 // send sends one record and completes op with what came of it.
 func (p *producing) send(c *client, acks int16, op *history.Op) {
-	p.batch = appendBatch(p.batch[:0], op.Value)
+	p.req.Version = c.newest(p.req.Key(), produceVersion)
+	if p.req.Version <= newestOfMessages {
+		p.batch = appendMessage(p.batch[:0], op.Value)
+	} else {
+		p.batch = appendBatch(p.batch[:0], op.Value)
+	}
 	part := &p.req.Topics[0].Partitions[0]
 	part.Partition, part.Records = op.Partition.Index, p.batch
 	p.req.Acks = acks

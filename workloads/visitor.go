@@ -112,27 +112,28 @@ func (v *Visitor) read(process int32, final bool) history.Op {
 	switch {
 	case op.Outcome == history.OK:
 		v.reached[v.id] = next
-	case code == kerr.OffsetOutOfRange.Code && v.Lossy:
-		v.seek(process)
+	case code == kerr.OffsetOutOfRange.Code && v.seek(process):
 	default:
 		v.to.leader = history.NoBroker
 	}
 	return op
 }
 
-// seek goes on at the end that the leader tells.
-func (v *Visitor) seek(process int32) {
-	end, err := listOffset(v.client, history.Partition{Topic: v.Topic}, v.to, latest)
-	if err != nil {
-		v.to.leader = history.NoBroker
-		return
+// seek moves a position that is out of range; false if it is kept.
+func (v *Visitor) seek(process int32) bool {
+	at, err := v.reset(v.reached[v.id], func(place history.Offset) (history.Offset, error) {
+		return listOffset(v.client, history.Partition{Topic: v.Topic}, v.to, int64(place))
+	})
+	if err != nil || at == v.reached[v.id] {
+		return false
 	}
 	op := v.op(process, history.Seek)
-	op.Position = end
+	op.Position = at
 	id := v.Record.Invoke(op)
 	op.Outcome, op.Offset, op.HW, op.LogStart = history.OK, history.UnknownOffset, history.UnknownOffset, history.UnknownOffset
 	v.Record.Complete(id, op)
-	v.reached[v.id] = end
+	v.reached[v.id] = at
+	return true
 }
 
 // Settle waits until a marker is acknowledged in the present incarnation and every replica of it has the same, at most for so long.

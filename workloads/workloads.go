@@ -27,7 +27,7 @@ type Append struct {
 	Readers    int           // consumers
 	Rate       float64       // operations a second, all clients together; above 0
 	Timeout    time.Duration // of one request
-	// Lossy says that the contract allows loss: a consumer whose position is out of range seeks to the end it is told, and goes on.
+	// Lossy says that the contract allows loss: a consumer whose position is beyond the log's end seeks to the end it is told, and goes on.
 	Lossy bool
 	// Trims says that records may be removed from a log's beginning: a consumer whose position is below it seeks to it, and goes on.
 	Trims bool

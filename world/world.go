@@ -53,6 +53,12 @@ type Conn interface {
 	Close()
 }
 
+// Dialect is a Cluster whose brokers may be older than its clients.
+type Dialect interface {
+	// NewestVersion is the newest version of an API (by Kafka's key) that the brokers speak; -1 if they do not have it.
+	NewestVersion(api int16) int16
+}
+
 // Ability is a fault that a world can do; a plan that needs more is refused before the run.
 type Ability string
 

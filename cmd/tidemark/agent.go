@@ -22,7 +22,7 @@ func agentCommand() *cobra.Command {
 			"probes, and reads what the broker's files hold. The harness starts it; it needs CAP_NET_ADMIN.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if broker < 0 {
+			if broker < 0 && history.BrokerID(broker) != history.ZooKeeper {
 				return usage(fmt.Errorf("--broker %d, expected 0 to %d", broker, math.MaxInt32))
 			}
 			opt.Broker = history.BrokerID(broker)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tidemark/docker"
+	"tidemark/docker/targets"
 	"tidemark/harness"
 	"tidemark/history"
 	"tidemark/workloads"
@@ -109,14 +110,22 @@ func startAs(t testing.TB, change func(*history.Run)) *cluster {
 	}
 	c.env = docker.NewEnv(context.Background(), 1)
 	c.record = history.NewRecorder(c.env.Now, nil)
-	c.Cluster, err = docker.Start(c.env, c.engine, docker.Options{
+	opt := docker.Options{
 		Configs: configs, Binary: tool(t), Memory: c.run.Memory, CPUs: c.run.CPUs, Say: func(line string) { t.Log(line) },
 		Record: func(s history.Step, _ time.Duration) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.steps = append(c.steps, s)
 		},
-	})
+	}
+	if c.run.Target != "" {
+		target, err := targets.Find(c.run.Target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt.Target, opt.Site = &target, harness.Site(c.run)
+	}
+	c.Cluster, err = docker.Start(c.env, c.engine, opt)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ var quick = map[string]string{
 var (
 	quickKeeper = map[string]string{
 		"zookeeper.session.timeout.ms":    "4000",
-		"zookeeper.connection.timeout.ms": "10000",
+		"zookeeper.connection.timeout.ms": "60000", // it starts at the same time
 	}
 	quickKRaft = map[string]string{
 		"broker.session.timeout.ms":    "3000",

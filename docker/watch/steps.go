@@ -23,6 +23,9 @@ func (w *Watch) follow(steps []history.Step, t *Told, r *Replica, since time.Dur
 			now.Epoch = p.Epoch
 		}
 	}
+	if w.keeper != nil && now.Leads && now.Epoch < 0 { // ZooKeeper will tell in which epoch: until then nothing of it has its place
+		return steps
+	}
 	s := w.replicas[at]
 	isNew := s == nil
 	if isNew {
@@ -30,6 +33,9 @@ func (w *Watch) follow(steps []history.Step, t *Told, r *Replica, since time.Dur
 		w.replicas[at] = s
 	}
 	old := s.ReplicaState
+	if !isNew {
+		since = s.looked
+	}
 	since = max(since, s.cut+1) // what it has now came after what it lost
 	step := func(kind history.StepKind, when time.Duration, from, to history.Offset) *history.Step {
 		steps = append(steps, history.Step{
@@ -74,7 +80,7 @@ func (w *Watch) follow(steps []history.Step, t *Told, r *Replica, since time.Dur
 	if now.HW != old.HW && !s.restarted {
 		step(history.StepHW, t.To, old.HW, now.HW)
 	}
-	s.ReplicaState, s.restarted, s.source = now, false, source
+	s.ReplicaState, s.looked, s.restarted, s.source = now, t.From, false, source
 	return steps
 }
 

@@ -33,6 +33,7 @@ type part struct {
 // seen is a replica as it was last seen.
 type seen struct {
 	history.ReplicaState
+	looked    time.Duration    // when the look began that showed it so
 	grown     time.Duration    // when it last appended, as its step has it
 	cut       time.Duration    // when it was last cut; -1 if it never was
 	restarted bool             // its broker was started since
