@@ -267,7 +267,7 @@ func (d *drawer) reflex(t time.Duration) time.Duration {
 	p := d.part()
 	kind := []TriggerKind{AfterExpands, AfterExpands, AfterReleases, AfterElections, AfterShrinks, AfterCatches}[d.rnd.IntN(6)]
 	f := d.strike(p)
-	if slices.Contains(d.kinds, world.CanElect) && d.chance(0.5) {
+	if slices.Contains(d.kinds, world.CanElect) && d.chance(0.35) {
 		f = electFollower(p)
 	}
 	length, plus := d.length(f.Kind), d.span(time.Millisecond, 500*time.Millisecond)
@@ -282,10 +282,14 @@ func (d *drawer) reflex(t time.Duration) time.Duration {
 }
 
 // churn keeps replicas apart, and lets them meet, again and again: they fall behind and catch up, leave the ISR and come back, and whatever
-// else strikes meanwhile finds some of it under way.
+// else strikes meanwhile finds some of it under way. What leader and controller tell each other of that may be held, lost or late.
 func (d *drawer) churn(t time.Duration) time.Duration {
 	p := d.part()
 	over := t
+	if f := d.messages(d.kind(messageKinds...), p); meets(f.Kind) && d.chance(0.4) {
+		f.aboutISR(d.chance(0.3))
+		over = d.add(t, f, d.span(min(d.telling, d.longest), d.longest))
+	}
 	for range 2 + d.rnd.IntN(4) {
 		f := d.apart(p)
 		over = max(over, d.add(t, f, d.length(f.Kind)))
