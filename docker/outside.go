@@ -58,7 +58,7 @@ func newOutside(c *Cluster) *outside {
 func (o *outside) open() error {
 	c := o.cluster
 	for _, m := range c.machines {
-		asker, err := watch.NewAsker(m.id, m.kafka)
+		asker, err := watch.NewAsker(m.id, o.cluster.straight(m))
 		if err != nil {
 			return err
 		}

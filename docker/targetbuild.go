@@ -107,8 +107,9 @@ func command(ctx context.Context, dir, name string, args ...string) error {
 	return nil
 }
 
-// always are shared libraries that jars bring code for, beside those that Java needs itself: codecs' native parts are C++.
-var always = []string{"libstdc++.so.6", "libgcc_s.so.1"}
+// always are shared libraries that jars bring code for, beside those that Java needs itself: codecs' native parts are C++, and older than the C
+// library that has threads and the like in itself (zstd-jni).
+var always = []string{"libstdc++.so.6", "libgcc_s.so.1", "libpthread.so.0", "libdl.so.2", "librt.so.1"}
 
 // sharedLibraries lists the machine's libraries that a Java runtime and the jars' native parts need, dynamic linker among them. Windows and
 // sound, which brokers do not have, are left out.

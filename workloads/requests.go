@@ -59,7 +59,7 @@ func newProducing(topic string, timeout time.Duration) *producing {
 
 // send sends one record and completes op with what came of it.
 func (p *producing) send(c *client, acks int16, op *history.Op) {
-	p.req.Version = c.newest(p.req.Key(), produceVersion)
+	p.req.Version = c.newest(p.req.Key(), p.req.Version)
 	if p.req.Version <= newestOfMessages {
 		p.batch = appendMessage(p.batch[:0], op.Value)
 	} else {

@@ -51,8 +51,8 @@ type Peer struct {
 
 // Between is a port at which brokers reach each other.
 type Between struct {
-	Port uint16 `json:"port"`
-	Quorum bool `json:"quorum,omitempty"` // controllers listen there
+	Port   uint16 `json:"port"`
+	Quorum bool   `json:"quorum,omitempty"` // controllers listen there
 	// Patience is how long bytes that were sent there may go unacknowledged, as brokers themselves have it; 0 is as long as TCP allows.
 	Patience time.Duration `json:"patience"`
 }

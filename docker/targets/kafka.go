@@ -21,7 +21,7 @@ func apacheKafka(r Release, keeper bool) Target {
 	if !r.before(alterByRequest) {
 		t.Abilities = append(t.Abilities, world.CanElect, world.CanReassign)
 	}
-	t.Abilities = append(t.Abilities, world.CanFreeze, world.CanLoss)
+	t.Abilities = append(t.Abilities, world.CanFreeze, world.CanLoss, world.CanHold, world.CanDrop, world.CanLate)
 	kafka := kafka{release: r, keeper: keeper}
 	if keeper {
 		maps.Copy(t.Quick, quickKeeper)

@@ -15,7 +15,7 @@ type Target struct {
 	Name      string          // as --target has it, such as apache-kafka:4.1.0
 	Release   Release         // of Apache Kafka, whose image is made here; the zero Release where Image is named
 	Image     string          // the image's name in the engine or a registry; "" where it is made here
-	Abilities []world.Ability // the faults that it admits, beside those of messages
+	Abilities []world.Ability // the faults that it admits
 	Keeper    bool            // a ZooKeeper stands beside the brokers
 	ELR       bool            // knows eligible leader replicas (KIP-966)
 	// Quick is its configuration with shorter times, so that a minute holds many failures. What a run sets itself goes over it.
