@@ -107,6 +107,11 @@ var knobs = []knob{
 	brokerKey("controller.socket.timeout.ms", func(d dice) string { return milliseconds(d.span(300*time.Millisecond, 2*time.Second)) }),
 	brokerKey("controller.quorum.election.timeout.ms", func(d dice) string { return milliseconds(d.span(300*time.Millisecond, time.Second)) }),
 	brokerKey("controller.quorum.fetch.timeout.ms", func(d dice) string { return milliseconds(d.span(500*time.Millisecond, 2*time.Second)) }),
+	{"replica.fetch.max.bytes", func(run *history.Run, d dice, _ func(string) bool) { // a batch or a few at a time: to catch up takes long
+		if d.chance(0.5) {
+			run.Config["replica.fetch.max.bytes"] = strconv.Itoa(int(d.log(100, 1<<10)))
+		}
+	}},
 	brokerKey("log.segment.bytes", func(d dice) string { return strconv.Itoa(int(d.log(1<<10, 32<<10))) }),
 	{"trim", func(run *history.Run, d dice, _ func(string) bool) { // what is removed cannot be lost, nor be repeated: not too often
 		if d.chance(0.2) && !run.Idempotent {

@@ -102,7 +102,7 @@ type drawer struct {
 	lonely  bool          // faults come one or two at a time
 	lines   []drawn
 	catches int           // of them, faults on messages
-	caught  time.Duration // when the last of those is meant to come
+	caught  drawn         // the last of those
 	whole   time.Duration // when those that crashed are back in the ISR, about
 	synced  time.Duration // when those that lost data are
 }
@@ -155,7 +155,7 @@ func (d *drawer) someKinds() []world.Ability {
 	}
 	can = slices.Clone(can)
 	var kinds []world.Ability
-	for range min(len(can), 2+d.rnd.IntN(max(1, len(can)-2))) {
+	for range min(len(can), int(d.log(2, float64(len(can))))) { // few more often than many: what few do, they do again and again
 		k := d.pick(can)
 		kinds = append(kinds, k)
 		can = slices.DeleteFunc(can, func(other world.Ability) bool { return other == k })
@@ -244,7 +244,7 @@ func (d *drawer) on(t Trigger, at time.Duration, f Fault, length time.Duration) 
 	at = neat(max(d.roomFor(f.Kind, at), 0))
 	if d.Tour || t.Kind == AtTime {
 		t = Trigger{Kind: AtTime, At: at}
-	} else if d.chance(0.8) {
+	} else if t.Plus == 0 && d.chance(0.8) {
 		t.Plus = d.span(time.Millisecond, 2*time.Second)
 	}
 	length = neat(min(length, d.longest, d.end-at))
@@ -258,7 +258,7 @@ func (d *drawer) on(t Trigger, at time.Duration, f Fault, length time.Duration) 
 	d.lines = append(d.lines, drawn{l, at})
 	if meets(f.Kind) {
 		d.catches++
-		d.caught = at
+		d.caught = drawn{l, at}
 	}
 	over = at + length
 	if crashes(f.Kind) {

@@ -161,7 +161,7 @@ func (d *drawer) race(t time.Duration) time.Duration {
 	}
 	lasts := d.length(second.Kind)
 	if d.catches > 0 && d.chance(0.5) {
-		return max(over, d.on(d.next(AfterCatches, d.caught), at, second, lasts))
+		return max(over, d.on(d.next(AfterCatches, d.caught.at), at, second, lasts))
 	}
 	return max(over, d.add(at, second, lasts))
 }
@@ -183,12 +183,17 @@ func (d *drawer) reentry(t time.Duration) time.Duration {
 	if !meets(second.Kind) {
 		return over
 	}
-	second.API, second.Responses, second.Targets, second.Others = "alter-partition", false, []Target{{Role: Rest}}, []Target{{Role: Controller}}
-	if d.chance(0.5) {
-		second.Responses, second.Targets, second.Others = true, second.Others, second.Targets
-	}
+	second.aboutISR(d.chance(0.4))
 	shrunk := Trigger{Kind: WhenISR, Partition: p, Count: int64(max(1, d.Factor-1))}
 	return max(over, d.on(shrunk, t+min(d.telling, (over-t)/2), second, d.length(second.Kind)))
+}
+
+// aboutISR makes a fault on messages one on what leaders ask of the controller, or on its answers.
+func (f *Fault) aboutISR(answers bool) {
+	f.API, f.Responses, f.Targets, f.Others = "alter-partition", false, []Target{{Role: Rest}}, []Target{{Role: Controller}}
+	if answers {
+		f.Responses, f.Targets, f.Others = true, f.Others, f.Targets
+	}
 }
 
 // echo is a fault that strikes when the last fault on messages has met one, while it is under way or lost, or when it has let go of it: around the
@@ -197,16 +202,42 @@ func (d *drawer) echo(t, over time.Duration) time.Duration {
 	p := d.part()
 	f := d.fault(d.kind(), p)
 	switch x := d.rnd.Float64(); {
-	case x < 0.35:
+	case x < 0.25:
 		f = d.apart(p)
-	case x < 0.8:
+	case x < 0.55:
 		f = d.strike(p)
+	case x < 0.85:
+		f = d.takeAway(d.concerned(p), p)
 	}
 	when := AfterCatches
 	if d.chance(0.5) {
 		when = AfterReleases
 	}
-	return d.on(d.next(when, d.caught), t+d.upTo(over-t), f, d.length(f.Kind))
+	return d.on(d.next(when, d.caught.at), t+d.upTo(over-t), f, d.length(f.Kind))
+}
+
+// takeAway draws an outage of a broker, a crash most of the time.
+func (d *drawer) takeAway(who Target, p history.Partition) Fault {
+	f := d.fault(d.kind(world.CanPowerFail, world.CanKill, world.CanWipe, world.CanPause), p)
+	if isOutage(f.Kind) {
+		f.Targets = []Target{who}
+	}
+	return f
+}
+
+// concerned is whom the last fault on messages is likely to keep in the dark, or to speak of: who is outside of the ISR where it is about that,
+// who follows or leads where it is about their log, the controller where it decides.
+func (d *drawer) concerned(p history.Partition) Target {
+	role := Leader
+	switch api := d.caught.Fault.API; {
+	case api == "alter-partition" && d.chance(0.6):
+		role = OSR
+	case api == "fetch" && d.chance(0.5), api == "broker-heartbeat", api == "broker-registration":
+		role = Follower
+	case api == world.RaftAPI, api == "allocate-producer-ids":
+		return Target{Role: Controller}
+	}
+	return Target{Role: role, Partition: p}
 }
 
 // messageKinds are the kinds that single messages meet.

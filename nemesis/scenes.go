@@ -25,6 +25,7 @@ var scenes = []sketch{
 	{weight: 40, draw: (*drawer).burst},
 	{weight: 60, draw: (*drawer).moment},
 	{weight: 50, draw: (*drawer).churn},
+	{weight: 30, draw: (*drawer).reflex},
 	{weight: 40, needs: messageKinds, draw: (*drawer).race},
 	{weight: 30, needs: messageKinds, draw: (*drawer).reentry},
 	{weight: 25, needs: []world.Ability{world.CanReassign}, draw: (*drawer).move},
@@ -89,7 +90,7 @@ func (d *drawer) pair(t time.Duration) time.Duration {
 }
 
 // squeeze takes the followers of a partition away, together or one after the other, and strikes when the leader is about all that is left of
-// the ISR.
+// the ISR; or it strikes the last follower, and the leader stands still or goes while that one comes back.
 func (d *drawer) squeeze(t time.Duration) time.Duration {
 	p := d.part()
 	hold := max(min(4*d.telling, d.longest), d.telling)
@@ -101,7 +102,10 @@ func (d *drawer) squeeze(t time.Duration) time.Duration {
 		away = away[:3] // the budget counts those that were killed
 	}
 	n := min(d.Factor-1, 4)
-	if slices.Contains(d.kinds, world.CanPartition) && d.chance(0.3) { // or all at once
+	swap := n > 1 && d.chance(0.4)
+	if swap {
+		n--
+	} else if slices.Contains(d.kinds, world.CanPartition) && d.chance(0.3) { // or all at once
 		n = 0
 		f := Fault{Kind: world.CanPartition, Targets: []Target{{Role: Leader, Partition: p}}, Others: []Target{{Role: Rest}}, Port: world.BrokerPort}
 		over, at = d.add(t, f, hold), t+d.telling
@@ -115,6 +119,18 @@ func (d *drawer) squeeze(t time.Duration) time.Duration {
 		at += min(d.span(50*time.Millisecond, d.telling+time.Second), hold/2)
 	}
 	at = max(at, t+min(d.telling, hold/2))
+	if swap {
+		last := strike
+		if len(last.Targets) == 1 {
+			last.Targets = []Target{{Role: Follower, Partition: p}}
+		}
+		goes := d.fault(d.kind(world.CanPause, world.CanFreeze, world.CanStop, world.CanPartition), p)
+		if isOutage(goes.Kind) {
+			goes.Targets = []Target{{Role: Leader, Partition: p}}
+		}
+		over = max(over, d.add(at, last, d.span(min(200*time.Millisecond, d.telling), d.telling)))
+		return max(over, d.add(at+d.span(10*time.Millisecond, d.telling), goes, d.length(goes.Kind)))
+	}
 	alone := Trigger{Kind: WhenISR, Partition: p, Count: 1}
 	if d.chance(0.5) {
 		return max(over, d.on(alone, at, strike, d.length(strike.Kind)))
@@ -168,7 +184,7 @@ func (d *drawer) burst(t time.Duration) time.Duration {
 		at := t + d.upTo(within)
 		switch length := d.length(f.Kind); {
 		case d.catches > 0 && d.chance(0.2):
-			over = max(over, d.on(d.next(AfterCatches, d.caught), at, f, length))
+			over = max(over, d.on(d.next(AfterCatches, d.caught.at), at, f, length))
 		case d.chance(d.logical):
 			over = max(over, d.on(d.event(at, p), at, f, length))
 		default:
@@ -245,11 +261,35 @@ func (d *drawer) moment(t time.Duration) time.Duration {
 	return max(over, d.on(when, t, second, d.length(second.Kind)))
 }
 
+// reflex is a fault that strikes after each of the next events of one kind, always as long after it: whatever they leave unfinished, there is a run in
+// which a leadership ends then.
+func (d *drawer) reflex(t time.Duration) time.Duration {
+	p := d.part()
+	kind := []TriggerKind{AfterExpands, AfterExpands, AfterReleases, AfterElections, AfterShrinks, AfterCatches}[d.rnd.IntN(6)]
+	f := d.strike(p)
+	if slices.Contains(d.kinds, world.CanElect) && d.chance(0.35) {
+		f = electFollower(p)
+	}
+	length, plus := d.length(f.Kind), d.span(time.Millisecond, 500*time.Millisecond)
+	for n := range 2 + d.rnd.IntN(5) {
+		when := Trigger{Kind: kind, At: neat(t), Count: int64(1 + n), Plus: plus}
+		if when.ofState() {
+			when.Partition = p
+		}
+		d.on(when, t, f, length)
+	}
+	return t + d.span(100*time.Millisecond, d.telling) // whatever else comes goes on at once
+}
+
 // churn keeps replicas apart, and lets them meet, again and again: they fall behind and catch up, leave the ISR and come back, and whatever
-// else strikes meanwhile finds some of it under way.
+// else strikes meanwhile finds some of it under way. What leader and controller tell each other of that may be held, lost or late.
 func (d *drawer) churn(t time.Duration) time.Duration {
 	p := d.part()
 	over := t
+	if f := d.messages(d.kind(messageKinds...), p); meets(f.Kind) && d.chance(0.4) {
+		f.aboutISR(d.chance(0.3))
+		over = d.add(t, f, d.span(min(d.telling, d.longest), d.longest))
+	}
 	for range 2 + d.rnd.IntN(4) {
 		f := d.apart(p)
 		over = max(over, d.add(t, f, d.length(f.Kind)))
