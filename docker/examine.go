@@ -11,6 +11,7 @@ import (
 	"tidemark/broker/config"
 	"tidemark/broker/kafka"
 	"tidemark/history"
+	"tidemark/workloads"
 	"tidemark/world"
 )
 
@@ -34,7 +35,7 @@ func (e *Engine) examineCluster(ctx context.Context, binary string) []Finding {
 	}
 	return []Finding{
 		{What: "containers of this program start, each broker's in the network namespace of its sidecar, which reaches it by nf_tables", OK: true},
-		c.examineReach(), c.examinePublished(), c.examineLinks(), c.examineFreezer(), c.examineLimits(), c.examineWipe(),
+		c.examineReach(), c.examinePublished(), c.examineLinks(), c.examineMessages(), c.examineFreezer(), c.examineLimits(), c.examineWipe(),
 	}
 }
 
@@ -119,6 +120,41 @@ func (c *Cluster) examineLinks() Finding {
 		return wrong(fmt.Errorf("a link that loses %v of the packets lost none of %d", examinedLoss, examinedProbes))
 	}
 	return Finding{What: "links are cut and healed in one direction and by port, seen by probes; packets are lost by probability, and counted", OK: true}
+}
+
+// examineMessages puts the proxies in force and breaks a client's connection at what it asks.
+func (c *Cluster) examineMessages() Finding {
+	wrong := func(err error) Finding {
+		return Finding{What: err.Error(), RulesOut: "faults on single messages: plans with hold, drop or late lines", How: "a kernel with connection tracking and nf_tables' redirections (CONFIG_NF_NAT, CONFIG_NFT_NAT, CONFIG_NFT_REDIR)"}
+	}
+	b := c.machines[0].id
+	c.opt.Messages = true
+	if err := c.intercept(); err != nil {
+		c.opt.Messages = false
+		return wrong(err)
+	}
+	number, err := c.Catch(world.MessageFault{Kind: world.CanDrop, API: "api-versions", Links: []world.Link{{From: history.NoBroker, To: b}}})
+	if err != nil {
+		return wrong(err)
+	}
+	asked, probed := c.serves(b), c.ProbeServing(b, startBound)
+	if err := c.EndCatch(number); err != nil {
+		return wrong(err)
+	}
+	if after := c.serves(b); asked || !probed || !after {
+		return wrong(fmt.Errorf("while what clients ask is dropped one is served: %t, a probe is: %t, and one after that: %t, expected false, true and true", asked, probed, after))
+	}
+	return Finding{What: "connections are redirected to a proxy that holds, drops and delays single messages", OK: true}
+}
+
+// serves asks a broker as a client does.
+func (c *Cluster) serves(b history.BrokerID) bool {
+	k, err := c.Dial("doctor", b, startBound)
+	if err != nil {
+		return false
+	}
+	defer k.Close()
+	return workloads.Serves(k, startBound)
 }
 
 // examineFreezer freezes and thaws a broker.
