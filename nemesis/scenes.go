@@ -19,7 +19,7 @@ type sketch struct {
 var scenes = []sketch{
 	{weight: 25, draw: (*drawer).single},
 	{weight: 35, draw: (*drawer).pair},
-	{weight: 25, draw: (*drawer).squeeze},
+	{weight: 35, draw: (*drawer).squeeze},
 	{weight: 7, draw: (*drawer).roll},
 	{weight: 15, draw: (*drawer).flap},
 	{weight: 40, draw: (*drawer).burst},
@@ -288,6 +288,9 @@ func (d *drawer) churn(t time.Duration) time.Duration {
 	over := t
 	if f := d.messages(d.kind(messageKinds...), p); meets(f.Kind) && d.chance(0.4) {
 		f.aboutISR(d.chance(0.3))
+		if d.chance(0.5) {
+			f.Nth = 2 // the first takes a member out, the second lets it in again
+		}
 		over = d.add(t, f, d.span(min(d.telling, d.longest), d.longest))
 	}
 	for range 2 + d.rnd.IntN(4) {
