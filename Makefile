@@ -104,6 +104,7 @@ bench:
 	$(call measure,'The broker: its log and replication; over loopback to three brokers; a minute of three idle voters.',./broker/...)
 	$(call measure,'Containers$(comma) where an engine answers: s-median-ack is from the start to the first acknowledged write$(comma) of ten: under 5.',-count 1 -bench FirstAck -benchtime 10x ./docker/live)
 	$(call measure,'Three brokers in containers under franz-go$(comma) acks=all: batched and one at a time$(comma) beside the same in processes on loopback.',-count 1 -bench Produce ./docker/live)
+	$(call measure,'The proxy that messages meet faults at$(comma) while none does$(comma) in five turns: throughput-% of the direct path 70 or more$(comma) more-ms of the median latency 1 or less.',-count 1 -bench Proxy -benchtime 1x ./docker/live)
 	$(call measure,'Clients and the history: a send and a poll; an entry recorded and written to the journal.',./workloads ./history)
 
 # A golangci-lint of that version on the PATH will do; else it is installed into .tools.

@@ -18,6 +18,7 @@ type slot struct {
 	send   nth   // its send, -1 if nobody sent it to this partition
 	told   bool  // an anomaly at this offset was found already
 	given  bool  // a consumer was given it before the final reads
+	lapsed bool  // it was told of, and is below the log start: the contract lets another have stood there when the records behind it came
 	seen   int64 // index of the first answer that showed it to a consumer
 }
 

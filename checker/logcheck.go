@@ -156,7 +156,7 @@ func (c *logCheck) unknownInLog() int64 {
 	n := int64(0)
 	for _, p := range c.parts {
 		for i := range p.sent {
-			if w := &p.sent[i]; w.outcome != history.OK && w.outcome != history.Fail && p.found[i] > 0 {
+			if w := &p.sent[i]; w.outcome != history.OK && w.outcome != history.Fail && p.found[i] > 0 && !p.log.slots[p.found[i]-1].lapsed {
 				n++
 			}
 		}

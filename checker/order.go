@@ -15,8 +15,8 @@ import (
 // come into the log at any time since the value was sent.
 //
 // It judges only records that stand in the log at the end, so a loss that the contract allows never looks like a change of order; where the
-// contract keeps what was acknowledged, also acknowledgements that nothing at the end tells about. And a record that was shown before it was
-// sent is a phantom.
+// contract keeps what was acknowledged or read, also those that were removed and, of what was acknowledged, those that nothing at the end tells
+// about. And a record that was shown before it was sent is a phantom.
 func (c *partCheck) checkOrder() {
 	c.checkWithin()
 	slots := c.ordered()
@@ -33,7 +33,7 @@ func (c *partCheck) checkOrder() {
 				detail: "it was read before it was sent"})
 			continue
 		}
-		if s.told {
+		if s.told || s.lapsed {
 			continue
 		}
 		if w.invokeIndex > earliest {
@@ -125,7 +125,7 @@ func (c *partCheck) producers(slots []slot) map[int32]nth {
 	own := map[int32]nth{}
 	for i := range slots {
 		s := &slots[i]
-		if s.send < 0 || s.told || c.resent(s.send) || !c.ackedHere(s) {
+		if s.send < 0 || s.told || s.lapsed || c.resent(s.send) || !c.ackedHere(s) {
 			continue
 		}
 		c.earlier(own, s.send)

@@ -96,7 +96,7 @@ func (c *partCheck) readEvidence(out []Resolution, at map[nth]int) {
 // decide says what the evidence on one send comes to.
 func (c *partCheck) decide(r *Resolution) {
 	l := &c.log
-	if f := c.found[c.sends.first(r.send)]; f > 0 {
+	if f := c.found[c.sends.first(r.send)]; f > 0 && !l.slots[f-1].lapsed {
 		r.Outcome, r.Offset = InLog, l.slots[f-1].offset
 		return
 	}

@@ -60,11 +60,13 @@ func (c *partCheck) checkStale() {
 // sentAfter reports whether a record was sent after a moment. Whatever was acknowledged behind it was sent when it had been sent already, or the
 // order is wrong, which is told.
 func (c *partCheck) sentAfter(s *slot, t time.Duration) bool {
-	return s.send >= 0 && !s.told && c.sent[s.send].invoke >= t
+	return s.send >= 0 && !s.told && !s.lapsed && c.sent[s.send].invoke >= t
 }
 
 // placed reports whether a record's send was acknowledged at its offset, and nothing is wrong with it.
-func (c *partCheck) placed(s *slot) bool { return s.send >= 0 && !s.told && c.ackedHere(s) }
+func (c *partCheck) placed(s *slot) bool {
+	return s.send >= 0 && !s.told && !s.lapsed && c.ackedHere(s)
+}
 
 // earliestAcks is, of each record, when the first acknowledgement of it or of one behind it came.
 func (c *partCheck) earliestAcks() []time.Duration {

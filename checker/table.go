@@ -105,8 +105,9 @@ What was acknowledged in an incarnation that was deleted is no loss, as nobody c
 told of it while it was there must hold all the same, and a record of one incarnation in another's log is a phantom.
 
 Not judged: transactions (what Jepsen calls G0, G1c and precommitted reads), committed offsets of consumer groups, timestamps, headers and keys;
-whether records that a DeleteRecords removed stay away (that they come back, as the log start goes back, is told by nothing); and whether the high
-watermark of an answer is below the records that it holds, or below what its leader acknowledged under acks=all by then.
+whether records that a DeleteRecords removed stay away (that they come back, as the log start goes back, is told by nothing), and in what order they
+stood where the contract lets them be lost before; and whether the high watermark of an answer is below the records that it holds, or below what
+its leader acknowledged under acks=all by then.
 
 ## Classes
 

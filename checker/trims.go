@@ -123,7 +123,8 @@ func (c *partCheck) overTrimmed() string {
 }
 
 // readRemoved takes into the log what was told of the records that were removed from its beginning: where acknowledgements and answers agree on
-// an offset's value, it stood there. An acknowledgement of what the log holds elsewhere tells nothing.
+// an offset's value, it stood there. An acknowledgement of what the log holds elsewhere tells nothing. Where the contract lets such a record be
+// lost, another of which nobody told may have stood there later: it is only known to have been in some log.
 func (c *partCheck) readRemoved() {
 	to := min(c.log.trimmedTo(), c.removable)
 	if to <= 0 {
@@ -134,34 +135,35 @@ func (c *partCheck) readRemoved() {
 		elsewhere[c.log.slots[i].value] = struct{}{}
 	}
 	var told []slot
-	add := func(o history.Offset, value string) {
+	add := func(o history.Offset, value string, stays bool) {
 		if 0 <= o && o < to && c.log.at(o) == nil {
-			told = append(told, slot{offset: o, value: value, send: -1, seen: never})
+			told = append(told, slot{offset: o, value: value, send: -1, seen: never, lapsed: !stays})
 		}
 	}
 	for i := range c.sent {
 		if w := &c.sent[i]; w.told {
 			if _, stands := elsewhere[w.value]; !stands {
-				add(w.offset, w.value)
+				add(w.offset, w.value, c.contract.Durable)
 			}
 		}
 	}
 	for _, i := range c.polls {
 		if op := &c.h.Ops[i]; op.Outcome == history.OK {
 			for r := range op.Records {
-				add(op.Records[r].Offset, op.Records[r].Value)
+				add(op.Records[r].Offset, op.Records[r].Value, c.contract.CommittedReads)
 			}
 		}
 	}
 	slices.SortStableFunc(told, func(a, b slot) int { return cmp.Compare(a.offset, b.offset) })
 	agreed := told[:0]
 	for from := 0; from < len(told); {
-		upto, same := from+1, true
-		for ; upto < len(told) && told[upto].offset == told[from].offset; upto++ {
-			same = same && told[upto].value == told[from].value
+		upto, same, one := from+1, true, told[from]
+		for ; upto < len(told) && told[upto].offset == one.offset; upto++ {
+			same = same && told[upto].value == one.value
+			one.lapsed = one.lapsed && told[upto].lapsed
 		}
 		if same {
-			agreed = append(agreed, told[from])
+			agreed = append(agreed, one)
 		}
 		from = upto
 	}

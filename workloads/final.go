@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+
 	"tidemark/history"
 )
 
@@ -20,22 +22,22 @@ type positioned struct {
 }
 
 // poll is one operation; it moves the position on. An operation that failed is followed by a pause and by asking for the leader anew;
-// one that found no leader in time was not recorded, and says so in Error alone.
-func (r *positioned) poll(until time.Duration) history.Op {
+// one that found no leader in time was not recorded, and says so in Error alone. code is the answer's error code.
+func (r *positioned) poll(until time.Duration) (op history.Op, code int16) {
 	to, ok := r.router.find(r.partition.Index, until)
 	if !ok {
-		return history.Op{Outcome: history.Fail, Error: "no leader known", HW: history.UnknownOffset}
+		return history.Op{Outcome: history.Fail, Error: "no leader known", HW: history.UnknownOffset}, 0
 	}
-	op := history.Op{Process: r.process, Kind: history.Poll, Final: r.final, Broker: to.leader, Epoch: to.epoch,
+	op = history.Op{Process: r.process, Kind: history.Poll, Final: r.final, Broker: to.leader, Epoch: to.epoch,
 		Partition: r.partition, Position: r.position}
 	id := r.a.Record.Invoke(op)
-	r.position, _ = r.fetch.poll(r.client, &op)
+	r.position, code = r.fetch.poll(r.client, &op)
 	r.a.Record.Complete(id, op)
 	if op.Outcome != history.OK {
 		r.router.forget(r.partition.Index)
 		r.a.Env.Sleep(min(backoff, until-r.a.Env.Now()))
 	}
-	return op
+	return op, code
 }
 
 // Final reads every partition from its log start to its high watermark, as polls marked Final.
@@ -48,17 +50,32 @@ func (a *Append) Final(within time.Duration) error {
 	r.fetch = newFetching(a.Topic, min(pollWait, a.Timeout/2), finalBytes)
 	for part := range a.Parts {
 		r.partition = a.partition(part)
-		start, end, err := r.bounds(deadline)
-		if err != nil {
+		if err := r.toEnd(deadline); err != nil {
 			return fmt.Errorf("final read of %s: %w", r.partition, err)
 		}
-		r.position = start
-		for r.position < end {
-			op := r.poll(deadline)
-			if r.position < end && a.Env.Now() >= deadline {
-				return fmt.Errorf("final read of %s ended at offset %d of %d after %s; the last error: %q",
-					r.partition, r.position, end, within, op.Error)
+	}
+	return nil
+}
+
+// toEnd reads the partition from its log start to its high watermark. Retention knows no rest: where it has removed records meanwhile, the read
+// goes on at the new log start, be it the end, of which an answer must tell.
+func (r *positioned) toEnd(deadline time.Duration) error {
+	start, end, err := r.bounds(deadline)
+	if err != nil {
+		return err
+	}
+	r.position = start
+	for more := start < end; more; {
+		op, code := r.poll(deadline)
+		more = r.position < end
+		if code == kerr.OffsetOutOfRange.Code && r.a.Trims {
+			if start, _, err = r.bounds(deadline); err != nil {
+				return err
 			}
+			r.position, more = max(r.position, start), true
+		}
+		if more && r.a.Env.Now() >= deadline {
+			return fmt.Errorf("it ended at offset %d of %d; the last error: %q", r.position, end, op.Error)
 		}
 	}
 	return nil

@@ -43,7 +43,8 @@ func reassign(v view, t *metadata.Topic, req kmsg.AlterPartitionAssignmentsReque
 	}
 	p := t.Partitions[req.Partition]
 	c := v.circumstances(t, kafka.NoBroker, kafka.NoBroker)
-	want, no := asIs(p), refusal{}
+	var want target
+	var no refusal
 	if req.Replicas == nil {
 		want, no = giveUp(p, c.unclean)
 	} else {

@@ -82,7 +82,7 @@ func (m *Manager) follow(now time.Duration, a asked, r *kmsg.FetchResponseTopicP
 	switch code := kafka.Code(r.ErrorCode); {
 	case code == kafka.OffsetOutOfRange && r.LogStartOffset >= 0:
 		m.restartAt(now, p, kafka.Offset(r.LogStartOffset))
-	case code != kafka.None:
+	case code != kafka.None || r.DivergingEpoch.Epoch >= 0 && r.DivergingEpoch.EndOffset < 0:
 		p.retryAt = now + m.cfg.ReplicaFetchBackoff
 	case r.DivergingEpoch.Epoch >= 0:
 		if hw := followerHW(p.hw, kafka.Offset(r.HighWatermark), p.log.End()); m.cfg.Bug.Bites(bug.HWBeforeTruncation, hw != p.hw) {
@@ -95,11 +95,12 @@ func (m *Manager) follow(now time.Duration, a asked, r *kmsg.FetchResponseTopicP
 	}
 }
 
-// truncateTo cuts the follower's log where it leaves the leader's. The leader's high watermark is not looked at: it speaks of
-// records that this log does not have yet (KAFKA-14704).
+// truncateTo cuts the follower's log where it leaves the leader's. After an unclean election that may be below its own log start, which goes
+// back with it (UnifiedLog.truncateTo): a follower that stopped there would take the leader's next records without those before. The leader's
+// high watermark is not looked at: it speaks of records that this log does not have yet (KAFKA-14704).
 func (m *Manager) truncateTo(now time.Duration, p *Partition, epoch kafka.Epoch, given kafka.Offset) {
 	found, ownEnd := p.log.EpochEnd(epoch)
-	to := max(truncationTarget(given, ownEnd, found != kafka.NoEpoch, p.log.End()), p.log.Start())
+	to := truncationTarget(given, ownEnd, found != kafka.NoEpoch, p.log.End())
 	m.cut(now, p, to, fmt.Sprintf("diverged: leader %d ends epoch %d at %d", p.leader, epoch, given))
 }
 

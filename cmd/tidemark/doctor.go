@@ -16,12 +16,12 @@ func doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Look whether runs in containers are possible here, and what is missing",
-		Long: "Looks at the container engine, this program, the kernel's firewall in a container and what earlier runs left; says of what is\n" +
+		Long: "Looks at the container engine, this program, the kernel's firewall in a container, what earlier runs left and what targets need; says of what is\n" +
 			"missing what it rules out and how to get it.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			missing := 0
-			for _, f := range docker.Examine(c.Context(), "") {
+			for _, f := range append(docker.Examine(c.Context(), ""), docker.ExamineTargets(c.Context())...) {
 				switch {
 				case f.Note:
 					fmt.Fprintln(c.OutOrStdout(), "note    ", f.What)

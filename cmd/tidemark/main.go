@@ -113,7 +113,7 @@ func rootCommand() *cobra.Command {
 		return usage(fmt.Errorf("%w; see %s --help", err, c.CommandPath()))
 	})
 	root.AddCommand(runCommand(), replayCommand(), checkCommand(), exportCommand(), huntCommand(), bugsCommand(), shrinkCommand(), brokerCommand(),
-		planTopic(), optionsTopic(), anomaliesTopic())
+		planTopic(), optionsTopic(), targetsTopic(), anomaliesTopic())
 	root.AddCommand(containerCommands()...)
 	return root
 }
