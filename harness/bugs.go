@@ -47,6 +47,8 @@ type BugRow struct {
 	Signature string        `json:"signature,omitempty"`
 	Number    int           `json:"number"`                // of the run that showed it
 	Seed      uint64        `json:"seed,string,omitempty"` // its seed
+	Lead      string        `json:"lead,omitempty"`        // the line that was added to its plan, where an invariant was broken
+	Followed  int           `json:"runsThatFollowedLeads"` // besides Runs
 	Runs      int           `json:"runs"`                  // that came to their end
 	Differed  int           `json:"runsThatDiffered"`      // in which the bug changed a decision
 	Decisions int64         `json:"decisionsThatDiffered"` // over all runs
@@ -80,7 +82,10 @@ func (p Proof) Search(ctx context.Context, e bug.Entry) (BugRow, error) {
 	h := Hunt{Run: run, Master: p.Master, Seeds: p.Seeds, Budget: p.Budget, Workers: p.Workers, UntilFirst: true}
 	h.Draw = func(seed uint64, run history.Run) history.Run { return Draw(seed, run, p.Kept) }
 	h.Carry = func(ctx context.Context, run history.Run) (*Result, error) {
-		return Simulate(ctx, run, Watch{Blind: e.Visible})
+		if !e.Visible {
+			return Simulate(ctx, run, Watch{})
+		}
+		return search(ctx, run)
 	}
 	h.Each = func(n int, res *Result, err error) { row.take(n, res, err) }
 	tally := h.Go(ctx)
@@ -131,6 +136,7 @@ func (r *BugRow) take(n int, res *Result, err error) {
 		return
 	}
 	r.Decisions += res.Differs
+	r.Followed += res.Tries
 	if res.Differs > 0 {
 		r.Differed++
 	}
@@ -138,7 +144,7 @@ func (r *BugRow) take(n int, res *Result, err error) {
 		return
 	}
 	first := &res.Verdict.Findings[0]
-	r.result, r.Number, r.Seed, r.Class, r.Signature = res, n, res.Run.Seed, first.Class, first.Signature
+	r.result, r.Number, r.Seed, r.Lead, r.Class, r.Signature = res, n, res.Run.Seed, res.Lead, first.Class, first.Signature
 	r.Status = BugOtherClass
 	if slices.Contains(r.Shows, string(first.Class)) {
 		r.Status = BugFound

@@ -21,6 +21,8 @@ type Result struct {
 	Virtual time.Duration // simulated time
 	Wall    time.Duration // of the run and the check
 	Differs int64         // decisions that the bug which is on changed (package bug)
+	Lead    string        // the line that was added to the plan, see pursue; "" for none
+	Tries   int           // runs that followed its leads
 	Trail   []uint32      // of each event, the low half of the trace hash up to it; kept on request
 
 	Ground *history.Ground // what a run in containers stood on
@@ -38,6 +40,8 @@ type Watch struct {
 	Progress func(Progress)
 	// Blind leaves the invariants out: what clients saw, and the logs at the end, alone are judged.
 	Blind bool
+	// Leads, if set, is given the invariants that were broken, also where they are left out of the judgement.
+	Leads *[]checker.Broken
 	// After, if set, looks at the world after every event that touched a broker.
 	After func(now time.Duration, b history.BrokerID, w *sim.World)
 }
@@ -68,7 +72,7 @@ func Simulate(ctx context.Context, run history.Run, watch Watch) (*Result, error
 		Record: func(s history.Step) { record.Step(s) },
 	}
 	opt.Trace = watch.Trace
-	if !watch.Blind {
+	if !watch.Blind || watch.Leads != nil {
 		opt.AfterEvent = eye.afterEvent
 	}
 	if watch.Trail {
@@ -99,8 +103,14 @@ func Simulate(ctx context.Context, run history.Run, watch Watch) (*Result, error
 	err = w.Run(ctx, l.execute)
 	res.Hash, res.Events, res.Virtual = w.Hash(), w.Events(), w.Now()
 	res.Differs = configs[0].Bug.Differs()
-	for _, b := range inv.Broken() {
-		record.StepAt(b.Step(), time.Duration(b.Time))
+	broken := inv.Broken()
+	if watch.Leads != nil {
+		*watch.Leads = broken
+	}
+	for _, b := range broken {
+		if !watch.Blind {
+			record.StepAt(b.Step(), time.Duration(b.Time))
+		}
 	}
 	res.History = record.History()
 	if err != nil {

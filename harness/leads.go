@@ -1,0 +1,103 @@
+package harness
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"tidemark/checker"
+	"tidemark/history"
+	"tidemark/nemesis"
+	"tidemark/world"
+)
+
+// A lead is a moment at which an invariant was broken, though nobody but the simulator could see it: a replica in the ISR that lacks what was
+// committed, say. A client sees that only if a leadership ends just then, which is unlikely to be in the plan. So the search carries the same run out
+// again, with one more line that ends one: until then it goes as before, by the same seed.
+
+// leadsMax bounds how many leads of one run are followed.
+const leadsMax = 3
+
+// leadDelays are how long after a lead the leadership ends.
+var leadDelays = []time.Duration{time.Millisecond, 20 * time.Millisecond, 100 * time.Millisecond, 400 * time.Millisecond}
+
+// search carries a run out and judges it by what clients and logs tell. If that is right, but invariants were broken, it pursues them.
+func search(ctx context.Context, run history.Run) (*Result, error) {
+	var leads []checker.Broken
+	res, err := Simulate(ctx, run, Watch{Blind: true, Leads: &leads})
+	if err != nil || res.Verdict.Status == checker.Invalid {
+		return res, err
+	}
+	found, line, tried := pursue(ctx, res, leads)
+	if found != nil {
+		found.Lead, res = line, found
+	}
+	res.Tries = tried
+	return res, ctx.Err()
+}
+
+// pursue carries a run out once more for every way of ending a leadership at a lead, until one of them breaks the contract as clients and logs tell. It
+// returns that one, with the line, and how many runs it took; nil if none did.
+func pursue(ctx context.Context, res *Result, leads []checker.Broken) (found *Result, line string, tried int) {
+	for _, lead := range leads[:min(len(leads), leadsMax)] {
+		for _, l := range leadLines(res, lead) {
+			plan, err := nemesis.Parse(res.Run.Plan)
+			if err != nil || ctx.Err() != nil {
+				return nil, "", tried
+			}
+			plan.Lines = append(plan.Lines, l)
+			run := res.Run
+			run.Plan = plan.String()
+			tried++
+			if again, err := Simulate(ctx, run, Watch{Blind: true}); err == nil && again.Verdict.Status == checker.Invalid {
+				return again, l.String(), tried
+			}
+		}
+	}
+	return nil, "", tried
+}
+
+// leadLines are the ways of ending a leadership of the partition of a lead: the leader stands still or is killed, or another replica is elected.
+func leadLines(res *Result, lead checker.Broken) (lines []nemesis.Line) {
+	began, loaded := loadBegan(res.History)
+	at, end := time.Duration(lead.Time)-began, res.Run.Duration-time.Second
+	if !loaded || at < 0 || !slices.Contains(Partitions(res.Run), lead.Partition) {
+		return nil
+	}
+	faults := []nemesis.Fault{{Kind: world.CanPause, Targets: []nemesis.Target{{Role: nemesis.Leader, Partition: lead.Partition}}}}
+	for _, b := range replicasOf(res.History, lead.Partition) {
+		faults = append(faults, nemesis.Fault{Kind: world.CanElect, Partition: lead.Partition, Targets: []nemesis.Target{{Role: nemesis.Number, Broker: b}}})
+	}
+	faults = append(faults, nemesis.Fault{Kind: world.CanKill, Targets: []nemesis.Target{{Role: nemesis.Leader, Partition: lead.Partition}}})
+	for _, delay := range leadDelays {
+		t := (at + delay).Truncate(time.Millisecond)
+		for _, f := range faults {
+			l := nemesis.Line{Trigger: nemesis.Trigger{Kind: nemesis.AtTime, At: t}, Fault: f}
+			if f.Kind != world.CanElect {
+				l.For = leadLength
+			}
+			if t < end {
+				lines = append(lines, l)
+			}
+		}
+	}
+	return lines
+}
+
+// leadLength is how long a leader is away: longer than any session that is drawn.
+const leadLength = 5 * time.Second
+
+// replicasOf is where a partition was when it was last looked at.
+func replicasOf(h *history.History, p history.Partition) (brokers []history.BrokerID) {
+	for _, s := range slices.Backward(h.States) {
+		for i := range s.Partitions {
+			if s.Partitions[i].Partition == p {
+				for _, r := range s.Partitions[i].Replicas {
+					brokers = append(brokers, r.Broker)
+				}
+				return brokers
+			}
+		}
+	}
+	return nil
+}
