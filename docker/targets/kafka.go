@@ -25,6 +25,7 @@ func apacheKafka(r Release, keeper bool) Target {
 	t.Abilities = append(t.Abilities, world.CanFreeze, world.CanLoss, world.CanHold, world.CanDrop, world.CanLate)
 	kafka := kafka{release: r, keeper: keeper}
 	if keeper {
+		t.Abilities = append(t.Abilities, world.CanZooKeeper)
 		maps.Copy(t.Quick, quickKeeper)
 	} else {
 		maps.Copy(t.Quick, quickKRaft)
