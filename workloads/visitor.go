@@ -166,7 +166,8 @@ func (v *Visitor) Settle(within time.Duration) error {
 	}
 }
 
-// Final reads the present incarnation from its log start to its high watermark, as polls marked Final.
+// Final reads the present incarnation from its log start to its high watermark, as polls marked Final. Where that was moved past removed records to the
+// end, an answer must still tell that the log begins there.
 func (v *Visitor) Final(within time.Duration) error {
 	deadline := v.Env.Now() + within
 	defer v.client.close()
@@ -181,12 +182,15 @@ func (v *Visitor) Final(within time.Duration) error {
 					end, err = listOffset(v.client, p, v.to, latest)
 				}
 				started = err == nil
-			}
-			if started {
-				if v.reached[v.id] >= end {
+				if started && v.reached[v.id] >= end {
 					return nil
 				}
+			}
+			if started {
 				op := v.read(process, true)
+				if op.Outcome == history.OK && v.reached[v.id] >= end {
+					return nil
+				}
 				err = fmt.Errorf("at offset %d of %d: %q", v.reached[v.id], end, op.Error)
 				if op.Outcome == history.OK && v.Env.Now() < deadline {
 					continue
