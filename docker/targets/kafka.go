@@ -57,7 +57,7 @@ var quick = map[string]string{
 // quickKeeper is what goes with ZooKeeper, quickKRaft with a quorum of controllers.
 var (
 	quickKeeper = map[string]string{
-		"zookeeper.session.timeout.ms":    "6000", // as Kafka's own default was
+		"zookeeper.session.timeout.ms":    "6000",  // as Kafka's own default was
 		"zookeeper.connection.timeout.ms": "60000", // it starts at the same time
 	}
 	quickKRaft = map[string]string{
