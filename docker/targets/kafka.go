@@ -93,7 +93,7 @@ func (k kafka) process(s Site, n Node) (Process, error) {
 const (
 	javaPath    = "/opt/java/openjdk/bin/java"
 	libsPath    = "/opt/kafka/libs"
-	archivePath = "/opt/kafka/kafka.jsa" // classes as Java keeps them in memory, which halves the time to start
+	archivePath = "/opt/kafka/kafka.jsa" // classes as Java keeps them in memory: starting takes a third less of the processor
 )
 
 // classpath lets a shell name every jar, in order: an archive of classes is good for one order alone.
