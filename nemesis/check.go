@@ -59,6 +59,10 @@ func (c checker) target(t Target) error {
 	switch t.Role {
 	case Number:
 		return c.broker(t.Broker)
+	case Keeper:
+		if !slices.Contains(c.can, world.CanZooKeeper) {
+			return fmt.Errorf("%w strike a ZooKeeper: none stands beside the brokers", ErrCannot)
+		}
 	case Leader, Follower, ISR, OSR:
 		return c.partition(t.Partition)
 	}

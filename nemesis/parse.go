@@ -252,6 +252,8 @@ func (w *words) target(a accept) (t Target, err error) {
 		t.Role = Controller
 	case word == "random":
 		t.Role = Random
+	case word == "zookeeper":
+		t.Role = Keeper
 	case word == "rest" && a.rest:
 		t.Role = Rest
 	case word == "clients" && a.clients:

@@ -61,6 +61,7 @@ const (
 	Random                 // random: any broker that no fault holds down, drawn
 	Rest                   // rest
 	Clients                // clients: the workloads', at an end of a message's link
+	Keeper                 // zookeeper: the server beside the brokers of older releases of Kafka
 )
 
 // Target names brokers by role or by number.
@@ -244,6 +245,8 @@ func (t Target) short() string {
 		return "rest"
 	case Clients:
 		return "clients"
+	case Keeper:
+		return "zookeeper"
 	default:
 		return number(t.Broker)
 	}

@@ -58,6 +58,8 @@ func (s *scene) target(t Target) ([]history.BrokerID, error) {
 		return s.draw(slices.Clone(s.brokers), "a broker")
 	case Clients:
 		return []history.BrokerID{history.NoBroker}, nil
+	case Keeper:
+		return []history.BrokerID{history.ZooKeeper}, nil
 	}
 	p, err := s.partition(t.Partition)
 	if err != nil {

@@ -58,21 +58,21 @@ func (a *Append) Final(within time.Duration) error {
 }
 
 // toEnd reads the partition from its log start to its high watermark. Retention knows no rest: where it has removed records meanwhile, the read
-// goes on at the new log start, be it the end, of which an answer must tell.
+// goes on at the new log start. An empty log is read too: the answer tells where it begins, which a follower may not have heard yet.
 func (r *positioned) toEnd(deadline time.Duration) error {
 	start, end, err := r.bounds(deadline)
 	if err != nil {
 		return err
 	}
 	r.position = start
-	for more := start < end; more; {
+	for more := true; more; {
 		op, code := r.poll(deadline)
-		more = r.position < end
+		more = op.Outcome != history.OK || r.position < end
 		if code == kerr.OffsetOutOfRange.Code && r.a.Trims {
 			if start, _, err = r.bounds(deadline); err != nil {
 				return err
 			}
-			r.position, more = max(r.position, start), true
+			r.position = max(r.position, start)
 		}
 		if more && r.a.Env.Now() >= deadline {
 			return fmt.Errorf("it ended at offset %d of %d; the last error: %q", r.position, end, op.Error)

@@ -166,7 +166,8 @@ func (v *Visitor) Settle(within time.Duration) error {
 	}
 }
 
-// Final reads the present incarnation from its log start to its high watermark, as polls marked Final.
+// Final reads the present incarnation from its log start to its high watermark, as polls marked Final. An empty log is read too, and so is the end
+// where records were removed up to there meanwhile: an answer must tell that the log begins there.
 func (v *Visitor) Final(within time.Duration) error {
 	deadline := v.Env.Now() + within
 	defer v.client.close()
@@ -183,10 +184,10 @@ func (v *Visitor) Final(within time.Duration) error {
 				started = err == nil
 			}
 			if started {
-				if v.reached[v.id] >= end {
+				op := v.read(process, true)
+				if op.Outcome == history.OK && v.reached[v.id] >= end {
 					return nil
 				}
-				op := v.read(process, true)
 				err = fmt.Errorf("at offset %d of %d: %q", v.reached[v.id], end, op.Error)
 				if op.Outcome == history.OK && v.Env.Now() < deadline {
 					continue

@@ -74,6 +74,8 @@ const (
 	CanFreeze    Ability = "freeze"
 	CanWipe      Ability = "wipe"
 	CanLoss      Ability = "loss"
+	// CanZooKeeper is no fault of its own: a ZooKeeper stands beside the brokers, which other faults may strike.
+	CanZooKeeper Ability = "zookeeper"
 )
 
 // Port is a part of what goes from broker to broker, by the listener that it is for, in both directions of its connections.

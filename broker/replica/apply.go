@@ -133,7 +133,10 @@ func (m *Manager) removeReplica(p *Partition) {
 		m.fatal(fmt.Errorf("closing the log of %v: %w", p.tp, err))
 		return
 	}
-	m.checkpointHW() // without it: a new topic of that name must not inherit what the checkpoints said
+	// What names the topic goes first: what is left of the directory is nobody's. Were the checkpoints without it before, a crash in between would
+	// bring the replica back with all of its log and none of its high watermark.
+	m.hand([]disk.Step{{Op: disk.RemoveFile, Path: p.dir + "/" + metadataFile}, {Op: disk.SyncDir, Path: p.dir}}, flushJob{})
+	m.checkpointHW() // a new topic of that name must not inherit what the checkpoints said
 	if p.savedStart > 0 {
 		m.checkpointStarts()
 	}
@@ -145,19 +148,17 @@ func (m *Manager) removeReplica(p *Partition) {
 	m.removeDir(p.dir)
 }
 
-// removeDir removes a replica's directory by a flush, so that nothing of it can come back after a crash and be taken for a new topic's
-// of the same name (KAFKA-14616). What names the topic goes first: what is left of the directory is nobody's.
+// removeDir removes a directory that nothing names a topic in (any more) by a flush, so that nothing of it can come back after a crash and be
+// taken for a new topic's of the same name (KAFKA-14616).
 func (m *Manager) removeDir(dir string) {
 	entries, err := m.fs.ReadDir(dir)
 	if err != nil {
 		m.fatal(fmt.Errorf("listing %s: %w", dir, err))
 		return
 	}
-	steps := []disk.Step{{Op: disk.RemoveFile, Path: dir + "/" + metadataFile}, {Op: disk.SyncDir, Path: dir}}
+	var steps []disk.Step
 	for _, e := range entries {
-		if e != metadataFile {
-			steps = append(steps, disk.Step{Op: disk.RemoveFile, Path: dir + "/" + e})
-		}
+		steps = append(steps, disk.Step{Op: disk.RemoveFile, Path: dir + "/" + e})
 	}
 	steps = append(steps, disk.Step{Op: disk.SyncDir, Path: dir}, disk.Step{Op: disk.RemoveFile, Path: dir}, disk.Step{Op: disk.SyncDir, Path: ""})
 	if !slices.Contains(m.removals, dir) {

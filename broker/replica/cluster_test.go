@@ -199,6 +199,19 @@ func (c *cluster) flush(h *host) bool {
 	return true
 }
 
+// flushSteps carries out the first n steps of a broker's flushes, as one does that is killed then.
+func (c *cluster) flushSteps(h *host, n int) error {
+	for _, f := range h.flushes {
+		for _, s := range f.Steps[:min(n, len(f.Steps))] {
+			if err := disk.Run(h.fs, s); err != nil {
+				return err
+			}
+		}
+		n = max(n-len(f.Steps), 0)
+	}
+	return nil
+}
+
 func (c *cluster) printStep(id kafka.BrokerID, s Step) {
 	fmt.Fprintf(&c.out, "broker %d: %s", id, s.Kind)
 	if s.Partition.Index != 0 || s.Partition.Topic != topicName {

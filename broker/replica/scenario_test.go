@@ -41,7 +41,7 @@ import (
 //	replicas A,B                the assignment changes; recreate: the topic is deleted and made anew; partition=n for those above
 //	retain B OFFSET             B's log loses everything below OFFSET; lose-topic-id B: a crash lost partition.metadata;
 //	                            spoil B FILE: what a file holds makes no sense
-//	hold-flushes B, flushes B   B's flushes wait, and are shown; flush B carries them out
+//	hold-flushes B, flushes B   B's flushes wait, and are shown; flush B carries them out; flush B steps=n: only so many steps of them
 //	tick SPAN                   time passes
 //	list B TIMESTAMP, epoch-end B EPOCH, state, log, clean-epoch B (of which clean end the broker tells the controller)
 func TestScenarios(t *testing.T) {
@@ -246,6 +246,9 @@ func (s *scenario) command(cmd string, words []string) error {
 	case "hold-flushes":
 		s.first(a).holdFlushes = true
 	case "flush":
+		if a.options["steps"] != "" {
+			return c.flushSteps(s.first(a), a.number("steps", 0))
+		}
 		s.first(a).holdFlushes = false
 		c.settle()
 	case "flushes":

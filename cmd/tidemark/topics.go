@@ -57,6 +57,7 @@ Whom, as things stand when the line strikes
     leader(P), follower(P)    who leads P; one of the others, drawn
     isr(P), osr(P)            every replica in the ISR of P, or outside of it
     controller, random        the active controller; any broker that no fault holds down, drawn
+    zookeeper                 the server beside the brokers of a target that has one (help targets)
 Several stand with commas between them.
 
 What

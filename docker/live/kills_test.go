@@ -37,6 +37,7 @@ var moments = []moment{
 	{name: "under a cut", plan: "at 1s partition leader(orders/0) | rest\n"},
 	{name: "under a cut at a port", plan: "at 1s partition leader(orders/0) | rest on port controller\n"},
 	{name: "under a loss", plan: "at 1s loss leader(orders/0) | rest at 0.3\n"},
+	{name: "while messages are held", plan: "at 1s hold fetch responses leader(orders/0) -> rest\n"},
 	{name: "as it ends", plan: "# no faults\n", reached: ending, short: true},
 }
 
