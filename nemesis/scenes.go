@@ -286,19 +286,35 @@ func (d *drawer) reflex(t time.Duration) time.Duration {
 func (d *drawer) churn(t time.Duration) time.Duration {
 	p := d.part()
 	over := t
+	victim, same := Target{Role: Number, Broker: d.anyBroker()}, d.chance(0.6)
 	if f := d.messages(d.kind(messageKinds...), p); meets(f.Kind) && d.chance(0.4) {
 		f.aboutISR(d.chance(0.3))
-		if d.chance(0.5) {
+		if d.chance(0.6) {
 			f.Nth = 2 // the first takes a member out, the second lets it in again
+		}
+		if f.Kind == world.CanLate {
+			f.By = d.span(min(d.telling, d.longest), min(4*d.telling, d.longest))
 		}
 		over = d.add(t, f, d.span(min(d.telling, d.longest), d.longest))
 	}
 	for range 2 + d.rnd.IntN(4) {
 		f := d.apart(p)
+		if same {
+			f.meant(victim)
+		}
 		over = max(over, d.add(t, f, d.length(f.Kind)))
 		t += d.span(100*time.Millisecond, 2*d.telling)
 	}
 	return over
+}
+
+// meant puts one broker in the place of the followers that a fault strikes.
+func (f *Fault) meant(b Target) {
+	for _, side := range [][]Target{f.Targets, f.Others} {
+		if len(side) == 1 && side[0].Role == Follower {
+			side[0] = b
+		}
+	}
 }
 
 // apart draws a fault that keeps replicas apart: often the leader and one follower, which goes on with everybody else.

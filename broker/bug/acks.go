@@ -16,17 +16,17 @@ var acks = []Entry{
 	{
 		Name: AckBeforeReplication, Row: 25, Source: "KAFKA-353",
 		Mutation: "an acks=all produce is acknowledged as soon as the leader appended it",
-		Shows:    []string{"lost acknowledged write"}, Visible: true, Needs: []string{"partition", "kill"},
+		Shows:    lost, Visible: true, Needs: []string{"partition", "kill"},
 	},
 	{
 		Name: MinISROnlyBeforeAppend, Row: 26, Source: "KAFKA-15583",
 		Mutation: "high watermark and acknowledgement go on while the ISR is below min.insync.replicas",
-		Shows:    []string{"lost acknowledged write", "two values at one offset"}, Visible: true, Needs: []string{"pause", "powerfail"},
+		Shows:    lost, Visible: true, Needs: []string{"pause", "powerfail"},
 	},
 	{
 		Name: PurgatorySurvivesDemotion, Row: 28, Source: "KAFKA-2960, KAFKA-1148, KAFKA-9198",
 		Mutation: "a produce that waits when its leader is deposed stays, and is acknowledged when the high watermark passes its offset",
-		Shows:    []string{"lost acknowledged write", "two values at one offset"}, Visible: true, Needs: []string{"elect", "partition"},
+		Shows:    lost, Visible: true, Needs: []string{"elect", "partition"},
 	},
 	{
 		Name: DefiniteAfterAppend, Row: 30, Source: "KAFKA-13574",

@@ -34,6 +34,10 @@ type Entry struct {
 	Needs []string
 }
 
+// lost is as what the loss of a committed message shows: its producer was told, or another value has its offset, or nobody was told yet and a consumer
+// had read it.
+var lost = []string{"lost acknowledged write", "two values at one offset", "read of uncommitted data"}
+
 // Origin is where the bug comes from, in words: its source, and its row if it has one.
 func (e Entry) Origin() string {
 	if e.Row == 0 {

@@ -14,16 +14,16 @@ var election = []Entry{
 	{
 		Name: UncleanElection, Row: 32, Source: "KIP-106, Jepsen's Kafka of 2013",
 		Mutation: "a live replica outside the ISR is elected though unclean election is off",
-		Shows:    []string{"lost acknowledged write", "two values at one offset"}, Visible: true, Needs: []string{"partition", "kill"},
+		Shows:    lost, Visible: true, Needs: []string{"partition", "kill"},
 	},
 	{
 		Name: LastReplicaStanding, Row: 33, Source: "KIP-966",
 		Mutation: "the last member of an ISR may lead after an unclean restart, whatever its log lost",
-		Shows:    []string{"lost acknowledged write", "two values at one offset"}, Visible: true, Needs: []string{"partition", "powerfail"},
+		Shows:    lost, Visible: true, Needs: []string{"partition", "powerfail"},
 	},
 	{
 		Name: StaleCleanShutdown, Row: 34, Source: "KAFKA-10471, KAFKA-18635",
 		Mutation: "the marker of a clean shutdown is not deleted at the next start, and the controller does not compare its epoch",
-		Shows:    []string{"lost acknowledged write", "two values at one offset"}, Visible: true, Needs: []string{"stop", "powerfail"},
+		Shows:    lost, Visible: true, Needs: []string{"stop", "powerfail"},
 	},
 }

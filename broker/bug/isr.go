@@ -24,17 +24,17 @@ var isr = []Entry{
 	{
 		Name: JoinAtStaleHW, Row: 14, Source: "KAFKA-7128",
 		Mutation: "a follower joins the ISR once it reaches the high watermark, though the leader's epoch starts beyond",
-		Shows:    []string{"lost acknowledged write", "two values at one offset"}, Visible: true, Needs: []string{"partition", "kill"},
+		Shows:    lost, Visible: true, Needs: []string{"partition", "kill"},
 	},
 	{
 		Name: HWOverCommittedISR, Row: 15, Source: "KIP-497",
 		Mutation: "the high watermark waits for the committed ISR alone, not for members that the controller may have let in",
-		Shows:    []string{"lost acknowledged write", "two values at one offset"}, Visible: true, Needs: []string{"hold", "kill"},
+		Shows:    lost, Visible: true, Needs: []string{"hold", "kill"},
 	},
 	{
 		Name: NoPartitionEpochCheck, Row: 17, Source: "KIP-497",
 		Mutation: "the controller accepts an AlterPartition that was made on an earlier state of the partition",
-		Shows:    []string{"lost acknowledged write", "two values at one offset"}, Visible: true, Needs: []string{"late", "kill"},
+		Shows:    lost, Visible: true, Needs: []string{"late", "kill"},
 	},
 	{
 		Name: IneligibleJoins, Row: 18, Source: "KIP-841, KAFKA-13916",
@@ -44,13 +44,13 @@ var isr = []Entry{
 	{
 		Name: StaleBrokerEpoch, Row: 19, Source: "KIP-903, KAFKA-14617, KAFKA-15221",
 		Mutation: "a replica is taken into the ISR for what an earlier incarnation of its broker had",
-		Shows:    []string{"lost acknowledged write", "two values at one offset"}, Visible: true, Needs: []string{"powerfail", "partition", "kill"},
+		Shows:    lost, Visible: true, Needs: []string{"powerfail", "partition", "kill"},
 	},
 	{
 		Name: UnfencedFetch, Row: 21, Source: "KIP-320, KAFKA-7395",
 		Mutation: "a leader serves and credits a follower's fetch of another leader epoch",
 		// The divergence test still holds what is credited to the leader's own log: it is what was written in an epoch before.
-		Shows: []string{"lost acknowledged write", "two values at one offset", "read of uncommitted data"}, Visible: true, Needs: []string{"hold", "elect"},
+		Shows: lost, Visible: true, Needs: []string{"hold", "elect"},
 	},
 	{
 		Name: AlterPartitionWedged, Row: 22, Source: "KAFKA-14010, KAFKA-14144",

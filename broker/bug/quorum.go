@@ -32,7 +32,7 @@ var quorum = []Entry{
 	{
 		Name: ZombieController, Row: 41, Source: "KAFKA-15489, KAFKA-6082",
 		Mutation: "a controller that no majority answers does not resign, and answers before what it decided is committed",
-		Shows:    []string{"lost acknowledged write"}, Visible: true, Needs: []string{"partition"},
+		Shows:    lost, Visible: true, Needs: []string{"partition"},
 	},
 	{
 		Name: ConcurrentExpiry, Row: 42, Source: "KAFKA-13173",

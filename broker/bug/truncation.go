@@ -28,7 +28,7 @@ var truncation = []Entry{
 	{
 		Name: TruncateToHW, Row: 1, Source: "KIP-101",
 		Mutation: "a new follower truncates to its own high watermark instead of asking the leader where the epoch ends",
-		Shows:    []string{"lost acknowledged write", "two values at one offset"}, Visible: true, Needs: []string{"elect", "kill"},
+		Shows:    lost, Visible: true, Needs: []string{"elect", "kill"},
 	},
 	{
 		Name: OffsetOnlyDivergence, Row: 2, Source: "KIP-101",
@@ -57,7 +57,7 @@ var truncation = []Entry{
 	{
 		Name: DivergingFetchCredited, Row: 7, Source: "KAFKA-13141",
 		Mutation: "a leader records a follower's log end although it answers that the log diverges",
-		Shows:    []string{"lost acknowledged write", "two values at one offset"}, Visible: true, Needs: []string{"partition", "kill"},
+		Shows:    lost, Visible: true, Needs: []string{"partition", "kill"},
 	},
 	{
 		Name: StaleFetchAnswer, Row: 9, Source: "KAFKA-18723",
