@@ -19,7 +19,7 @@ import (
 const leadsMax = 3
 
 // leadDelays are how long after a lead the leadership ends.
-var leadDelays = []time.Duration{time.Millisecond, 20 * time.Millisecond, 100 * time.Millisecond, 400 * time.Millisecond}
+var leadDelays = []time.Duration{100 * time.Microsecond, 5 * time.Millisecond, 50 * time.Millisecond, 300 * time.Millisecond}
 
 // search carries a run out and judges it by what clients and logs tell. If that is right, but invariants were broken, it pursues them.
 func search(ctx context.Context, run history.Run) (*Result, error) {
@@ -57,20 +57,30 @@ func pursue(ctx context.Context, res *Result, leads []checker.Broken) (found *Re
 	return nil, "", tried
 }
 
-// leadLines are the ways of ending a leadership of the partition of a lead: the leader stands still or is killed, or another replica is elected.
+// leadLines are the ways of ending a leadership of the partition of a lead: another replica is elected, or all but one stand still, so that this one leads
+// with what it has then.
 func leadLines(res *Result, lead checker.Broken) (lines []nemesis.Line) {
 	began, loaded := loadBegan(res.History)
 	at, end := time.Duration(lead.Time)-began, res.Run.Duration-time.Second
 	if !loaded || at < 0 || !slices.Contains(Partitions(res.Run), lead.Partition) {
 		return nil
 	}
-	faults := []nemesis.Fault{{Kind: world.CanPause, Targets: []nemesis.Target{{Role: nemesis.Leader, Partition: lead.Partition}}}}
-	for _, b := range replicasOf(res.History, lead.Partition) {
+	var faults []nemesis.Fault
+	replicas := replicasOf(res.History, lead.Partition)
+	for _, b := range replicas {
+		alone := nemesis.Fault{Kind: world.CanPause}
+		for _, other := range replicas {
+			if other != b {
+				alone.Targets = append(alone.Targets, nemesis.Target{Role: nemesis.Number, Broker: other})
+			}
+		}
+		if len(alone.Targets) > 0 {
+			faults = append(faults, alone)
+		}
 		faults = append(faults, nemesis.Fault{Kind: world.CanElect, Partition: lead.Partition, Targets: []nemesis.Target{{Role: nemesis.Number, Broker: b}}})
 	}
-	faults = append(faults, nemesis.Fault{Kind: world.CanKill, Targets: []nemesis.Target{{Role: nemesis.Leader, Partition: lead.Partition}}})
 	for _, delay := range leadDelays {
-		t := (at + delay).Truncate(time.Millisecond)
+		t := (at + delay).Truncate(time.Microsecond)
 		for _, f := range faults {
 			l := nemesis.Line{Trigger: nemesis.Trigger{Kind: nemesis.AtTime, At: t}, Fault: f}
 			if f.Kind != world.CanElect {

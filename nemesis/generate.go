@@ -172,8 +172,12 @@ func (d *drawer) someKinds() []world.Ability {
 // it is no longer true.
 func (d *drawer) gentle() []world.Ability {
 	kinds := slices.DeleteFunc(slices.Clone(d.Can), func(a world.Ability) bool { return a != world.CanElect && !meets(a) })
-	if other := d.pick(d.Can); !slices.Contains(kinds, other) {
-		kinds = append(kinds, other)
+	others := slices.DeleteFunc(slices.Clone(d.Can), func(a world.Ability) bool { return slices.Contains(kinds, a) })
+	if outages := slices.DeleteFunc(slices.Clone(others), func(a world.Ability) bool { return !isOutage(a) }); len(outages) > 0 && d.chance(0.6) {
+		others = outages
+	}
+	if len(others) > 0 {
+		kinds = append(kinds, d.pick(others))
 	}
 	slices.Sort(kinds)
 	return kinds

@@ -202,11 +202,11 @@ func (d *drawer) echo(t, over time.Duration) time.Duration {
 	p := d.part()
 	f := d.fault(d.kind(), p)
 	switch x := d.rnd.Float64(); {
-	case x < 0.25:
+	case x < 0.2:
 		f = d.apart(p)
-	case x < 0.55:
+	case x < 0.45:
 		f = d.strike(p)
-	case x < 0.85:
+	case x < 0.9:
 		f = d.takeAway(d.concerned(p), p)
 	}
 	when := AfterCatches
@@ -230,7 +230,7 @@ func (d *drawer) takeAway(who Target, p history.Partition) Fault {
 func (d *drawer) concerned(p history.Partition) Target {
 	role := Leader
 	switch api := d.caught.Fault.API; {
-	case api == "alter-partition" && d.chance(0.6):
+	case api == "alter-partition" && d.chance(0.7):
 		role = OSR
 	case api == "fetch" && d.chance(0.5), api == "broker-heartbeat", api == "broker-registration":
 		role = Follower

@@ -27,7 +27,7 @@ var scenes = []sketch{
 	{weight: 50, draw: (*drawer).churn},
 	{weight: 30, draw: (*drawer).reflex},
 	{weight: 40, needs: messageKinds, draw: (*drawer).race},
-	{weight: 30, needs: messageKinds, draw: (*drawer).reentry},
+	{weight: 50, needs: messageKinds, draw: (*drawer).reentry},
 	{weight: 25, needs: []world.Ability{world.CanReassign}, draw: (*drawer).move},
 	{weight: 25, needs: []world.Ability{world.CanRecreate}, draw: (*drawer).again},
 	{weight: 20, needs: membershipKinds, draw: (*drawer).upheaval},
