@@ -99,8 +99,8 @@ func TestAWipedBrokerStartsOnNothing(t *testing.T) {
 	if s := c.ProbeProcess(victim); s != world.ProcessGone {
 		t.Errorf("a wiped broker is %s", s)
 	}
-	if left := c.volume(c.container(victim) + "-data"); !slices.Equal(left, []string{".lock", "broker.properties"}) {
-		t.Errorf("the wipe left %q, expected the lock and the configuration alone", left)
+	if left := c.volume(c.container(victim) + "-data"); !slices.Equal(left, []string{".lock"}) {
+		t.Errorf("the wipe left %q, expected the lock alone", left)
 	}
 	if after := c.volume(metadata); len(after) < 2 || len(after) < len(before) {
 		t.Errorf("the controller's log had %q, has %q", before, after)
