@@ -174,7 +174,8 @@ func pick[T any](d dice, values []T, weights ...float64) T {
 // generatorDraws is how many runs GeneratorHash draws.
 const generatorDraws = 1000
 
-// GeneratorHash names the search: the hash over the configurations and plans of a thousand seeds, as they come without any option given.
+// GeneratorHash names the search: the hash over the configurations and plans of a thousand seeds, as they come without any option given, and over
+// how leads are pursued.
 // Two programs that print the same one search alike, whatever their sources look like.
 var GeneratorHash = sync.OnceValue(func() string {
 	h := sha256.New()
@@ -188,5 +189,6 @@ var GeneratorHash = sync.OnceValue(func() string {
 		}
 		_ = enc.Encode(run) // neither a run nor a hash can fail
 	}
+	_ = enc.Encode([]any{leadsMax, leadDelays, leadLength})
 	return hex.EncodeToString(h.Sum(nil)[:8])
 })

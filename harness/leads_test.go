@@ -1,0 +1,44 @@
+package harness
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"tidemark/checker"
+)
+
+// TestALeadIsPursued takes the last line from a bug's scenario: then the ISR holds a replica that lacks what was acknowledged, and nobody dies. An invariant
+// tells; the search ends a leadership there, and a write is lost. The run that it returns repeats; and without the bug there is no lead.
+func TestALeadIsPursued(t *testing.T) {
+	text, err := os.ReadFile("testdata/bugs/no-partition-epoch-check.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	options, plan, _, err := ReadScenario(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(plan), "\n")
+	run, err := ScenarioRun(options, strings.Join(lines[:len(lines)-1], "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var leads []checker.Broken
+	alone, err := Simulate(t.Context(), run, Watch{Blind: true, Leads: &leads})
+	if err != nil || alone.Verdict.Status != checker.Valid || len(leads) == 0 {
+		t.Fatalf("%v, %s with %d leads, expected valid and one at least", err, alone.Verdict.Status, len(leads))
+	}
+	res, err := search(t.Context(), run)
+	if err != nil || res.Verdict.Status != checker.Invalid || res.Lead == "" || res.Tries == 0 || !strings.Contains(strings.Join(strings.Fields(res.Run.Plan), " "), res.Lead) {
+		t.Fatalf("%v, %s after %d tries, with the line %q in\n%s", err, res.Verdict.Status, res.Tries, res.Lead, res.Run.Plan)
+	}
+	again, err := Simulate(t.Context(), res.Run, Watch{Blind: true})
+	if err != nil || again.Hash != res.Hash {
+		t.Errorf("%v, trace hash %x, expected %x", err, again.Hash, res.Hash)
+	}
+	run.Bug = ""
+	if res, err = search(t.Context(), run); err != nil || res.Verdict.Status != checker.Valid || res.Tries != 0 {
+		t.Errorf("%v, %s after %d tries with no bug on, expected valid and nothing to pursue", err, res.Verdict.Status, res.Tries)
+	}
+}
