@@ -175,10 +175,10 @@ func (c *Cluster) bringUp() error {
 	if err := c.each(c.startBroker); err != nil {
 		return err
 	}
-	if err := c.each(func(m *machine) error { return c.listens(m, "") }); err != nil || c.opt.Target == nil {
+	if err := c.each(func(m *machine) error { return c.listens(m, "") }); err != nil {
 		return err
 	}
-	return c.negotiate(c.machines[0])
+	return c.brokers.greet()
 }
 
 // properties is a configuration as the broker reads it: what differs from the defaults.

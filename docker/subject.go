@@ -19,6 +19,8 @@ type subject interface {
 	introduce() error
 	// process is what runs in a broker's container.
 	process(m *machine) (targets.Process, error)
+	// greet finds out what clients must know of the brokers, which listen by now.
+	greet() error
 	// startBound is how long a broker may take until it listens.
 	startBound() time.Duration
 	observer

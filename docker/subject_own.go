@@ -23,6 +23,8 @@ func (o ownBrokers) process(m *machine) (targets.Process, error) {
 	}, nil
 }
 
+func (o ownBrokers) greet() error { return nil }
+
 func (o ownBrokers) startBound() time.Duration { return startBound }
 
 func (o ownBrokers) news(m *machine) error { return o.readSteps(m) }

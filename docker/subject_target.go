@@ -17,13 +17,12 @@ const targetStartBound = 2 * time.Minute
 // targetBrokers are brokers that are not this program's own.
 type targetBrokers struct {
 	*outside
-	cluster *Cluster
-	target  targets.Target
-	site    targets.Site
+	target targets.Target
+	site   targets.Site
 }
 
 func newTargetBrokers(c *Cluster, t targets.Target, s targets.Site) *targetBrokers {
-	return &targetBrokers{outside: newOutside(c), cluster: c, target: t, site: s}
+	return &targetBrokers{outside: newOutside(c), target: t, site: s}
 }
 
 func (t *targetBrokers) images(ctx context.Context) (string, error) {
@@ -56,5 +55,7 @@ func (t *targetBrokers) process(m *machine) (targets.Process, error) {
 	}
 	return t.target.Process(t.site, t.site.Nodes[m.node])
 }
+
+func (t *targetBrokers) greet() error { return t.cluster.negotiate(t.cluster.machines[0]) }
 
 func (t *targetBrokers) startBound() time.Duration { return targetStartBound }

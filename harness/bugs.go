@@ -48,7 +48,7 @@ type BugRow struct {
 	Number    int           `json:"number"`                // of the run that showed it
 	Seed      uint64        `json:"seed,string,omitempty"` // its seed
 	Lead      string        `json:"lead,omitempty"`        // the line that was added to its plan, where an invariant was broken
-	Followed  int           `json:"runsThatFollowedLeads"` // besides Runs
+	Pursued   int           `json:"runsThatPursuedLeads"`  // besides Runs
 	Runs      int           `json:"runs"`                  // that came to their end
 	Differed  int           `json:"runsThatDiffered"`      // in which the bug changed a decision
 	Decisions int64         `json:"decisionsThatDiffered"` // over all runs
@@ -136,7 +136,7 @@ func (r *BugRow) take(n int, res *Result, err error) {
 		return
 	}
 	r.Decisions += res.Differs
-	r.Followed += res.Tries
+	r.Pursued += res.Tries
 	if res.Differs > 0 {
 		r.Differed++
 	}
@@ -171,8 +171,10 @@ type BugTally struct {
 
 // Tally sums rows up.
 func (p Proof) Tally(rows []BugRow) BugTally {
-	t := BugTally{Tool: Version, Generator: GeneratorHash(), Master: p.Master, Budget: p.Budget.Seconds(), Workers: p.Workers, Rows: rows,
-		NotApplicable: bug.NotApplicable}
+	t := BugTally{Tool: Version, Generator: GeneratorHash(), Master: p.Master, Budget: p.Budget.Seconds(), Workers: p.Workers, Rows: rows}
+	if slices.ContainsFunc(rows, func(r BugRow) bool { return r.Row != 0 }) {
+		t.NotApplicable = bug.NotApplicable
+	}
 	var seconds []float64
 	for i := range rows {
 		if rows[i].Status == BugFound {

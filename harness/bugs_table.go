@@ -56,6 +56,7 @@ func (t BugTally) Markdown() string {
 		"by what clients and logs tell alone. *Lines* is what shrinking left of the plan. *Run* is the number of the\n" +
 		"run that showed the bug, which repeats by\n\n")
 	fmt.Fprintf(&out, "    bin/tidemark hunt --bug NAME --master %d --first RUN --max-seeds 1\n\n", t.Master)
+	out.WriteString("Behind a number may stand one more line of its plan: the search adds one where the simulator sees an invariant broken, to show clients what that means.\n\n")
 	out.WriteString("| bug | source | found as | run | runs | differed | seconds | lines |\n|---|---|---|---:|---:|---:|---:|---:|\n")
 	for i := range t.Rows {
 		r := &t.Rows[i]
@@ -73,10 +74,15 @@ func (t BugTally) Markdown() string {
 		if r.Shrunk != nil {
 			lines = fmt.Sprint(r.Shrunk.Lines)
 		}
+		if r.Lead != "" {
+			number += ", with `" + strings.ReplaceAll(r.Lead, "|", `\|`) + "`"
+		}
 		fmt.Fprintf(&out, "| `%s`: %s | %s | %s | %s | %d | %d | %.1f | %s |\n",
-			r.Bug, strings.ReplaceAll(r.Mutation, "|", `\|`), origin, found, number, r.Runs, r.Differed, r.Seconds, lines)
+			r.Bug, strings.ReplaceAll(r.Mutation, "|", `\|`), origin, found, number, r.Runs+r.Pursued, r.Differed, r.Seconds, lines)
 	}
-	out.WriteString("\nNot applicable, each with its reason:\n\n")
+	if len(t.NotApplicable) > 0 {
+		out.WriteString("\nNot applicable, each with its reason:\n\n")
+	}
 	for _, n := range t.NotApplicable {
 		fmt.Fprintf(&out, "- row %d (%s): %s\n", n.Row, n.Source, n.Reason)
 	}

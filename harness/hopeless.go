@@ -19,7 +19,7 @@ func Hopeless(run history.Run) (out []string) {
 	keeping := slices.ContainsFunc(plan.Lines, func(l nemesis.Line) bool {
 		return l.Fault.Kind == world.CanHold || l.Fault.Kind == world.CanLate
 	})
-	catching := keeping || slices.ContainsFunc(plan.Lines, func(l nemesis.Line) bool { return l.Fault.Kind == world.CanDrop })
+	catching := slices.ContainsFunc(plan.Needs(), world.OfMessages)
 	for _, l := range plan.Lines {
 		if n := len(l.Fault.Targets); l.Fault.Kind == world.CanReassign && n != run.Factor {
 			out = append(out, fmt.Sprintf("%v: %d replicas, expected %d as before", l, n, run.Factor))

@@ -15,7 +15,7 @@ import (
 // committed, say. A client sees that only if a leadership ends just then, which is unlikely to be in the plan. So the search carries the same run out
 // again, with one more line that ends one: until then it goes as before, by the same seed.
 
-// leadsMax bounds how many leads of one run are followed.
+// leadsMax bounds how many leads of one run are pursued.
 const leadsMax = 3
 
 // leadDelays are how long after a lead the leadership ends.
@@ -28,33 +28,36 @@ func search(ctx context.Context, run history.Run) (*Result, error) {
 	if err != nil || res.Verdict.Status == checker.Invalid {
 		return res, err
 	}
-	found, line, tried := pursue(ctx, res, leads)
+	found, line, tried, err := pursue(ctx, res, leads)
 	if found != nil {
 		found.Lead, res = line, found
 	}
 	res.Tries = tried
-	return res, ctx.Err()
+	return res, err
 }
 
 // pursue carries a run out once more for every way of ending a leadership at a lead, until one of them breaks the contract as clients and logs tell. It
-// returns that one, with the line, and how many runs it took; nil if none did.
-func pursue(ctx context.Context, res *Result, leads []checker.Broken) (found *Result, line string, tried int) {
+// returns that one, with the line, and how many runs it took; nil if none did. The error is the harness's own trouble, or ctx's end.
+func pursue(ctx context.Context, res *Result, leads []checker.Broken) (found *Result, line string, tried int, err error) {
+	plan, err := nemesis.Parse(res.Run.Plan)
+	if err != nil {
+		return nil, "", 0, err
+	}
 	for _, lead := range leads[:min(len(leads), leadsMax)] {
 		for _, l := range leadLines(res, lead) {
-			plan, err := nemesis.Parse(res.Run.Plan)
-			if err != nil || ctx.Err() != nil {
-				return nil, "", tried
-			}
-			plan.Lines = append(plan.Lines, l)
 			run := res.Run
-			run.Plan = plan.String()
+			run.Plan = nemesis.Plan{Lines: append(slices.Clip(plan.Lines), l)}.String()
 			tried++
-			if again, err := Simulate(ctx, run, Watch{Blind: true}); err == nil && again.Verdict.Status == checker.Invalid {
-				return again, l.String(), tried
+			again, err := Simulate(ctx, run, Watch{Blind: true})
+			if err != nil {
+				return nil, "", tried, err
+			}
+			if again.Verdict.Status == checker.Invalid {
+				return again, l.String(), tried, nil
 			}
 		}
 	}
-	return nil, "", tried
+	return nil, "", tried, nil
 }
 
 // leadLines are the ways of ending a leadership of the partition of a lead: another replica is elected, or all but one stand still, so that this one leads

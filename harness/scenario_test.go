@@ -10,14 +10,33 @@ import (
 
 	"tidemark/broker/bug"
 	"tidemark/checker"
+	"tidemark/history"
 )
 
 // TestBugs carries out every known bug's scenario: with the bug on it must fail as its file says, and as a class that the registry names;
 // with the bug off it must be valid. -rewrite writes what came out into the files.
 func TestBugs(t *testing.T) {
-	files, err := filepath.Glob("testdata/bugs/*.txt")
+	scenarios(t, "testdata/bugs", func(t *testing.T, run history.Run) string {
+		e, ok := bug.Find(bug.Name(run.Bug))
+		if !ok {
+			t.Fatalf("the bug %q, expected a known one", run.Bug)
+		}
+		told, err := Tell(t.Context(), run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !Shown(e, told) {
+			t.Errorf("%sexpected %s as %v, and a valid run without the bug (tidemark bugs --renew looks for a seed that shows it)", told, checker.Invalid, e.Shows)
+		}
+		return told
+	})
+}
+
+// scenarios carries out every scenario of a directory; tell says what came of its run.
+func scenarios(t *testing.T, dir string, tell func(*testing.T, history.Run) string) {
+	files, err := filepath.Glob(dir + "/*.txt")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no scenarios: %v", err)
+		t.Fatalf("no scenarios in %s: %v", dir, err)
 	}
 	for _, path := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
@@ -28,21 +47,10 @@ func TestBugs(t *testing.T) {
 					options = append(options, arg.Key+"="+strings.Join(arg.Vals, ","))
 				}
 				run, err := ScenarioRun(options, d.Input)
-				if err != nil {
-					t.Fatal(err)
+				if err != nil || d.Cmd != "run" {
+					t.Fatalf("%s: %v, expected run", d.Cmd, err)
 				}
-				e, ok := bug.Find(bug.Name(run.Bug))
-				if !ok || d.Cmd != "run" {
-					t.Fatalf("%s with the bug %q, expected run with a known bug", d.Cmd, run.Bug)
-				}
-				told, err := Tell(t.Context(), run)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if !Shown(e, told) {
-					t.Errorf("%sexpected %s as %v, and a valid run without the bug (tidemark bugs --renew looks for a seed that shows it)", told, checker.Invalid, e.Shows)
-				}
-				return told
+				return tell(t, run)
 			})
 		})
 	}

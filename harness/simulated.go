@@ -22,7 +22,7 @@ type Result struct {
 	Wall    time.Duration // of the run and the check
 	Differs int64         // decisions that the bug which is on changed (package bug)
 	Lead    string        // the line that was added to the plan, see pursue; "" for none
-	Tries   int           // runs that followed its leads
+	Tries   int           // runs that pursued its leads
 	Trail   []uint32      // of each event, the low half of the trace hash up to it; kept on request
 
 	Ground *history.Ground // what a run in containers stood on

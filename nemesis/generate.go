@@ -171,7 +171,7 @@ func (d *drawer) someKinds() []world.Ability {
 // gentle draws elections, faults on messages and one other kind: the cluster stays whole, leaders change, and what one broker tells another comes when
 // it is no longer true.
 func (d *drawer) gentle() []world.Ability {
-	kinds := slices.DeleteFunc(slices.Clone(d.Can), func(a world.Ability) bool { return a != world.CanElect && !meets(a) })
+	kinds := slices.DeleteFunc(slices.Clone(d.Can), func(a world.Ability) bool { return a != world.CanElect && !world.OfMessages(a) })
 	others := slices.DeleteFunc(slices.Clone(d.Can), func(a world.Ability) bool { return slices.Contains(kinds, a) })
 	if outages := slices.DeleteFunc(slices.Clone(others), func(a world.Ability) bool { return !isOutage(a) }); len(outages) > 0 && d.chance(0.6) {
 		others = outages
@@ -275,7 +275,7 @@ func (d *drawer) on(t Trigger, at time.Duration, f Fault, length time.Duration) 
 		l.For, length = 0, 0
 	}
 	d.lines = append(d.lines, drawn{l, at})
-	if meets(f.Kind) {
+	if world.OfMessages(f.Kind) {
 		d.catches++
 		d.caught = drawn{l, at}
 	}

@@ -1,7 +1,6 @@
 package nemesis
 
 import (
-	"slices"
 	"time"
 
 	"tidemark/history"
@@ -180,7 +179,7 @@ func (d *drawer) reentry(t time.Duration) time.Duration {
 	}
 	over := d.add(t, first, d.span(min(d.telling, d.longest), min(3*d.telling, d.longest)))
 	second := d.messages(d.kind(messageKinds...), p)
-	if !meets(second.Kind) {
+	if !world.OfMessages(second.Kind) {
 		return over
 	}
 	second.aboutISR(d.chance(0.4))
@@ -242,6 +241,3 @@ func (d *drawer) concerned(p history.Partition) Target {
 
 // messageKinds are the kinds that single messages meet.
 var messageKinds = []world.Ability{world.CanHold, world.CanDrop, world.CanLate}
-
-// meets reports whether a kind of fault waits for messages.
-func meets(a world.Ability) bool { return slices.Contains(messageKinds, a) }

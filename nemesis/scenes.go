@@ -287,7 +287,7 @@ func (d *drawer) churn(t time.Duration) time.Duration {
 	p := d.part()
 	over := t
 	victim, same := Target{Role: Number, Broker: d.anyBroker()}, d.chance(0.6)
-	if f := d.messages(d.kind(messageKinds...), p); meets(f.Kind) && d.chance(0.4) {
+	if f := d.messages(d.kind(messageKinds...), p); world.OfMessages(f.Kind) && d.chance(0.4) {
 		f.aboutISR(d.chance(0.3))
 		if d.chance(0.6) {
 			f.Nth = 2 // the first takes a member out, the second lets it in again
@@ -321,7 +321,7 @@ func (f *Fault) meant(b Target) {
 func (d *drawer) apart(p history.Partition) Fault {
 	f := d.fault(d.kind(world.CanPartition, world.CanHold, world.CanLate, world.CanPause, world.CanFreeze), p)
 	switch {
-	case meets(f.Kind) && d.chance(0.8):
+	case world.OfMessages(f.Kind) && d.chance(0.8):
 		f = d.fetches(f, p)
 	case f.Kind == world.CanPartition && d.chance(0.5):
 		f = Fault{Kind: world.CanPartition, Targets: []Target{{Role: Leader, Partition: p}}, Others: []Target{{Role: Follower, Partition: p}}, Port: world.BrokerPort}

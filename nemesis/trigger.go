@@ -128,15 +128,15 @@ func (t Trigger) ofState() bool {
 func (x *run) holds(w *waiter, s history.ClusterState) bool {
 	t := w.trigger
 	if t.Kind != WhenISR && t.Kind != WhenLeader {
-		return t.ofState() && x.counted(t, s)-w.base >= t.Count
+		return t.ofState() && x.tally(t, s)-w.base >= t.Count
 	}
 	return slices.ContainsFunc(s.Partitions, func(p history.PartitionState) bool {
 		return p.Partition == t.Partition && (t.Kind == WhenISR && int64(len(p.ISR)) == t.Count || t.Kind == WhenLeader && p.Leader == t.Broker)
 	})
 }
 
-// counted is how many of the events that a trigger counts there have been since the start, as far as an observer knows. The lock is held.
-func (x *run) counted(t Trigger, s history.ClusterState) (count int64) {
+// tally is how many of the events that a trigger counts there have been since the start, as far as an observer knows. The lock is held.
+func (x *run) tally(t Trigger, s history.ClusterState) (count int64) {
 	switch t.Kind {
 	case AfterAcks:
 		return x.Record.Acked(t.Partition)
@@ -179,7 +179,7 @@ func (x *run) await(t Trigger) (why string) {
 	}
 	x.locked(func() {
 		if t.At > 0 {
-			w.base = x.counted(t, known)
+			w.base = x.tally(t, known)
 		}
 		w.fired = x.enough(w)
 		x.waiting = append(x.waiting, w)
@@ -204,7 +204,7 @@ func (x *run) stands(t Trigger) string {
 		return fmt.Sprintf("%d acks", x.Record.Acked(t.Partition))
 	case AfterCatches, AfterReleases:
 		n := int64(0)
-		x.locked(func() { n = x.counted(t, history.ClusterState{}) })
+		x.locked(func() { n = x.tally(t, history.ClusterState{}) })
 		return fmt.Sprintf("%d %s", n, counted[t.Kind])
 	}
 	s := x.observe().known

@@ -24,29 +24,17 @@ const keyNone int16 = -1
 
 // Catch lets messages meet a fault from now on.
 func (w *World) Catch(f world.MessageFault) (int, error) {
-	key, ok := f.API.Key()
-	switch {
-	case f.Kind != world.CanHold && f.Kind != world.CanDrop && f.Kind != world.CanLate:
-		return 0, fmt.Errorf("fault %q on messages, expected %s, %s or %s", f.Kind, world.CanHold, world.CanDrop, world.CanLate)
-	case !ok && f.API != world.AnyAPI:
-		return 0, fmt.Errorf("%s messages: there is no API %q", f.Kind, f.API)
-	case len(f.Links) == 0:
-		return 0, fmt.Errorf("%s %s messages: no link, expected one at least", f.Kind, f.API)
-	case f.Nth < 0:
-		return 0, fmt.Errorf("%s %s messages: number %d of them, expected 0 or more", f.Kind, f.API, f.Nth)
-	case f.Delay < 0 || f.Delay == 0 && f.Kind == world.CanLate:
-		return 0, fmt.Errorf("%s %s messages: for %v, expected longer", f.Kind, f.API, f.Delay)
+	if err := f.Check(); err != nil {
+		return 0, err
 	}
 	for _, l := range f.Links {
-		if l.From == l.To {
-			return 0, fmt.Errorf("%s %s messages from %d to itself", f.Kind, f.API, l.From)
-		}
 		for _, end := range [2]history.BrokerID{l.From, l.To} {
 			if _, err := w.host(end); end != history.NoBroker && err != nil {
 				return 0, fmt.Errorf("%s %s messages: %w", f.Kind, f.API, err)
 			}
 		}
 	}
+	key, _ := f.API.Key()
 	w.catchNumber++
 	c := &catch{MessageFault: f, number: w.catchNumber, key: key, any: f.API == world.AnyAPI}
 	w.catches = append(w.catches, c)

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -94,6 +95,27 @@ type MessageFault struct {
 	Delay time.Duration
 	// Met, if set, is called when a message meets the fault, where the world can tell at once: it must not block, nor call the cluster.
 	Met func()
+}
+
+// Check refuses what is no fault on messages.
+func (f MessageFault) Check() error {
+	_, ok := f.API.Key()
+	switch {
+	case !OfMessages(f.Kind):
+		return fmt.Errorf("fault %q on messages, expected %s, %s or %s", f.Kind, CanHold, CanDrop, CanLate)
+	case !ok && f.API != AnyAPI:
+		return fmt.Errorf("%s messages: there is no API %q", f.Kind, f.API)
+	case len(f.Links) == 0:
+		return fmt.Errorf("%s %s messages: no link, expected one at least", f.Kind, f.API)
+	case f.Nth < 0:
+		return fmt.Errorf("%s %s messages: number %d of them, expected 0 or more", f.Kind, f.API, f.Nth)
+	case f.Delay < 0 || f.Delay == 0 && f.Kind == CanLate:
+		return fmt.Errorf("%s %s messages: for %v, expected longer", f.Kind, f.API, f.Delay)
+	}
+	if i := slices.IndexFunc(f.Links, func(l Link) bool { return l.From == l.To }); i >= 0 {
+		return fmt.Errorf("%s %s messages from %d to itself", f.Kind, f.API, f.Links[i].From)
+	}
+	return nil
 }
 
 // Caught is what a fault has done to messages so far.

@@ -25,17 +25,17 @@ var beyond = []Entry{
 	{
 		Name: ISRPresumedComplete, Source: madeUp,
 		Mutation: "a new leader takes every member of the ISR to have all that its own log has, before it has heard from it",
-		Shows:    []string{"read of uncommitted data", "lost acknowledged write", "two values at one offset"}, Visible: true, Needs: []string{"hold", "elect"},
+		Shows:    lost, Visible: true, Needs: []string{"hold", "elect"},
 	},
 	{
 		Name: ShrinkBeforeCommit, Source: madeUp,
 		Mutation: "the high watermark does not wait for a member that the leader has asked the controller to take out of the ISR, whether or not it is out",
-		Shows:    []string{"lost acknowledged write", "two values at one offset", "read of uncommitted data"}, Visible: true, Needs: []string{"hold", "kill"},
+		Shows:    lost, Visible: true, Needs: []string{"hold", "kill"},
 	},
 	{
 		Name: ELRIgnoresMinISR, Source: madeUp,
 		Mutation: "whoever leaves the ISR becomes an eligible leader replica, also where min.insync.replicas members stay, which go on without it",
-		Shows:    []string{"lost acknowledged write", "two values at one offset", "read of uncommitted data"}, Visible: true, Needs: []string{"hold", "kill"},
+		Shows:    lost, Visible: true, Needs: []string{"hold", "kill"},
 	},
 	{
 		Name: CopyAckedAtOnce, Source: madeUp,
@@ -45,6 +45,6 @@ var beyond = []Entry{
 	{
 		Name: RecoveryDropsUnflushed, Source: madeUp,
 		Mutation: "after an unclean end a log is cut at its recovery point, though what stands behind it is whole",
-		Shows:    []string{"lost acknowledged write", "two values at one offset", "read of uncommitted data"}, Visible: true, Needs: []string{"kill"},
+		Shows:    lost, Visible: true, Needs: []string{"kill"},
 	},
 }

@@ -31,7 +31,7 @@ var fetch = []Entry{
 		Name: UnfencedIncrementalFetch, Row: 21, Source: "KAFKA-9338, KIP-227, KIP-320",
 		Mutation: "a leader compares the leader epoch of a follower's full fetches only, and serves and credits an incremental fetch of another",
 		// As with UnfencedFetch, which it is but for the fetch that begins a session.
-		Shows: []string{"lost acknowledged write", "two values at one offset", "read of uncommitted data"}, Visible: true, Needs: []string{"hold", "elect"},
+		Shows: lost, Visible: true, Needs: []string{"hold", "elect"},
 	},
 	{
 		Name: ReassignedWithLaggards, Row: 24, Source: "KAFKA-15665",

@@ -23,7 +23,7 @@ var storage = []Entry{
 	{
 		Name: DirectoryUnsynced, Row: 48, Source: "KAFKA-3968",
 		Mutation: "a flush syncs a log's files, but not the directory that names them",
-		Shows:    []string{"lost acknowledged write", "two values at one offset", "read of uncommitted data"}, Visible: true, Needs: []string{"poweroff"},
+		Shows:    lost, Visible: true, Needs: []string{"poweroff"},
 	},
 	{
 		Name: ShortWriteIgnored, Row: 48, Source: "KAFKA-3968, KAFKA-17181",

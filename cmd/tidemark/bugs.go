@@ -228,7 +228,7 @@ func (t *bugTable) print(r harness.BugRow) {
 		lines, shrinking = strconv.Itoa(r.Shrunk.Lines), fmt.Sprintf("%.1f", r.Shrunk.Seconds)
 	}
 	fmt.Fprintf(t.out, "%-*s  %3s  %-*s  %5d  %8d  %7.1f  %5s  %8s  %s\n",
-		t.name, r.Bug, row, t.source, r.Source, r.Runs+r.Followed, r.Differed, r.Seconds, lines, shrinking, r.Outcome())
+		t.name, r.Bug, row, t.source, r.Source, r.Runs+r.Pursued, r.Differed, r.Seconds, lines, shrinking, r.Outcome())
 	if r.Seed != 0 {
 		fmt.Fprintf(t.out, "    run %d, seed %d: %s\n    again: %s\n", r.Number, r.Seed, r.Signature, r.Again(t.master))
 		if r.Lead != "" {

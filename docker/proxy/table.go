@@ -28,23 +28,7 @@ func Of(f world.MessageFault) Fault {
 
 // Check refuses what is no fault on messages.
 func (f Fault) Check() error {
-	_, ok := f.API.Key()
-	switch {
-	case !world.OfMessages(f.Kind):
-		return fmt.Errorf("fault %q on messages, expected %s, %s or %s", f.Kind, world.CanHold, world.CanDrop, world.CanLate)
-	case !ok && f.API != world.AnyAPI:
-		return fmt.Errorf("%s messages: there is no API %q", f.Kind, f.API)
-	case len(f.Links) == 0:
-		return fmt.Errorf("%s %s messages: no link, expected one at least", f.Kind, f.API)
-	case f.Nth < 0:
-		return fmt.Errorf("%s %s messages: number %d of them, expected 0 or more", f.Kind, f.API, f.Nth)
-	case f.Delay < 0 || f.Delay == 0 && f.Kind == world.CanLate:
-		return fmt.Errorf("%s %s messages: for %v, expected longer", f.Kind, f.API, f.Delay)
-	}
-	if i := slices.IndexFunc(f.Links, func(l world.Link) bool { return l.From == l.To }); i >= 0 {
-		return fmt.Errorf("%s %s messages from %d to itself", f.Kind, f.API, f.Links[i].From)
-	}
-	return nil
+	return world.MessageFault{Kind: f.Kind, API: f.API, Responses: f.Responses, Links: f.Links, Nth: f.Nth, Delay: f.Delay}.Check()
 }
 
 // Message is what is known of a frame that is about to pass.
