@@ -146,13 +146,7 @@ func bandsOf(lives []life, end time.Duration) []band {
 		if l.observed < 0 || len(bands) == faultsMax {
 			continue
 		}
-		from, to := l.applied, l.undone
-		if from < 0 {
-			from = l.observed
-		}
-		if to < 0 {
-			to = l.verified
-		}
+		from, to := l.begun(), l.ended()
 		if to < from {
 			to = end
 		}
@@ -160,3 +154,34 @@ func bandsOf(lives []life, end time.Duration) []band {
 	}
 	return bands
 }
+
+// begun is when an observed fault came into force.
+func (l *life) begun() time.Duration {
+	if l.applied < 0 {
+		return l.observed
+	}
+	return l.applied
+}
+
+// ended is when a fault was undone, negative if it was not.
+func (l *life) ended() time.Duration {
+	if l.undone < 0 {
+		return l.verified
+	}
+	return l.undone
+}
+
+// hueOf numbers the colour of a fault's kind, one for each kind that took effect, as the page's script does.
+func hueOf(lives []life, kind string) int {
+	var kinds []string
+	for i := range lives {
+		if k := clip(lives[i].kind, 40); lives[i].observed >= 0 && !slices.Contains(kinds, k) {
+			kinds = append(kinds, k)
+		}
+	}
+	slices.Sort(kinds)
+	return (slices.Index(kinds, clip(kind, 40)) + 3) % hues
+}
+
+// hues is how many colours there are to tell brokers, and kinds of faults, apart.
+const hues = 6

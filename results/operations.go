@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"tidemark/checker"
 	"tidemark/history"
@@ -13,6 +14,7 @@ import (
 type opsTable struct {
 	ID         []int64  `json:"id"`
 	Process    []int32  `json:"process"`
+	Client     []int    `json:"client"`  // index into Clients
 	Kind       []int    `json:"kind"`    // history.OpKind
 	Outcome    []int    `json:"outcome"` // history.Outcome
 	Broker     []int32  `json:"broker"`
@@ -23,23 +25,24 @@ type opsTable struct {
 	Offset     []int64  `json:"offset"`    // of a send: where it was acknowledged; of a poll or seek: the position
 	Text       []string `json:"text"`      // a send's value; what a poll got
 	Error      []int    `json:"error"`     // index into Errors, -1 if none
+	Clients    []string `json:"clients"`
 	Partitions []string `json:"partitions"`
 	Errors     []string `json:"errors"`
 }
 
 const (
-	opsMax       = 20_000
+	opsMax       = 60_000
 	opRunesMax   = 96
-	opBytesMax   = 3 << 20 // of all values together
+	opBytesMax   = 3 << 20 // of all values together, as the page holds them
 	opErrorsMax  = 300
 	opErrorRunes = 200
 )
 
 // tableOf lists the operations, at most opsMax: those that findings name, then those in the findings' windows, then those
 // that did not succeed, then others at even distances.
-func tableOf(ops []history.Op, findings []checker.Finding, spans []span) opsTable {
+func tableOf(run history.Run, ops []history.Op, findings []checker.Finding, spans []span) opsTable {
 	t := opsTable{
-		ID: []int64{}, Process: []int32{}, Kind: []int{}, Outcome: []int{}, Broker: []int32{}, Epoch: []int32{}, Partition: []int{},
+		ID: []int64{}, Process: []int32{}, Client: []int{}, Clients: clientNames(run), Kind: []int{}, Outcome: []int{}, Broker: []int32{}, Epoch: []int32{}, Partition: []int{},
 		Invoke: column{}, Took: column{}, Offset: []int64{}, Text: []string{}, Error: []int{}, Partitions: []string{}, Errors: []string{},
 	}
 	parts, errs := interner{names: &t.Partitions, limit: opErrorsMax}, interner{names: &t.Errors, limit: opErrorsMax}
@@ -47,7 +50,7 @@ func tableOf(ops []history.Op, findings []checker.Finding, spans []span) opsTabl
 	for _, i := range chosen(ops, findings, spans) {
 		op := &ops[i]
 		text := clip(opText(op), opRunesMax)
-		if bytes += len(text); bytes > opBytesMax {
+		if bytes += len(text) + 5*escapes(text); bytes > opBytesMax {
 			text = "…"
 		}
 		took, offset := math.NaN(), op.Position
@@ -59,6 +62,7 @@ func tableOf(ops []history.Op, findings []checker.Finding, spans []span) opsTabl
 		}
 		t.ID = append(t.ID, op.ID)
 		t.Process = append(t.Process, op.Process)
+		t.Client = append(t.Client, clientOf(op.Process, len(t.Clients)))
 		t.Kind = append(t.Kind, int(op.Kind))
 		t.Outcome = append(t.Outcome, int(op.Outcome))
 		t.Broker = append(t.Broker, int32(op.Broker))
@@ -72,6 +76,34 @@ func tableOf(ops []history.Op, findings []checker.Finding, spans []span) opsTabl
 	}
 	return t
 }
+
+// escapes counts the bytes of a text that take six in the page.
+func escapes(text string) (n int) {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || strings.IndexByte("<>&\"'", c) >= 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// clientsMax bounds the lanes of the timeline; more clients than that share them.
+const clientsMax = 60
+
+// clientNames lists a run's clients in the order of their first processes: see history.Op on how processes are numbered.
+func clientNames(run history.Run) []string {
+	var names []string
+	for i := range min(max(run.Writers, 0), clientsMax) {
+		names = append(names, fmt.Sprintf("producer %d", i))
+	}
+	for i := range min(max(run.Readers, 0), clientsMax) {
+		names = append(names, fmt.Sprintf("consumer %d", run.Writers+i))
+	}
+	return append(names, "settling", "final reads")
+}
+
+// clientOf is which of so many clients a process belongs to.
+func clientOf(process int32, clients int) int { return int(uint32(process)) % clients }
 
 // chosen picks the indices of the operations that are listed, in order.
 func chosen(ops []history.Op, findings []checker.Finding, spans []span) []int {

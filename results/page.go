@@ -37,6 +37,8 @@ type page struct {
 	Lanes                   []laneView
 	LanesLeft               int
 	Promises                []promise
+	Held                    []heldView
+	Outcomes                outcomesView
 	Contract                []fact
 	Because                 string
 	Stats                   []fact
@@ -51,13 +53,6 @@ type page struct {
 
 // fact is a name and what it is.
 type fact struct{ Name, Value string }
-
-// promise is one thing that a contract holds a run to.
-type promise struct {
-	Name string
-	Kept bool
-	Text string
-}
 
 // errorCount is how often operations of a kind ended in an error.
 type errorCount struct {
@@ -102,7 +97,7 @@ func newPage(o Outcome, h *history.History) page {
 	lives := faultLives(h.Faults)
 	charts := chart(h.Ops, end)
 	lines := timelines(h, v.Findings, spans, end)
-	table := tableOf(h.Ops, v.Findings, spans)
+	table := tableOf(o.Run, h.Ops, v.Findings, spans)
 	p := page{
 		Name:        fmt.Sprintf("seed %d", o.Run.Seed),
 		Status:      statusWord(v.Status),
@@ -119,7 +114,9 @@ func newPage(o Outcome, h *history.History) page {
 		Windows:     windowViews(spans, h, v.Findings),
 		Charted:     len(h.Ops) > 0,
 		Bin:         secondsWord(binWidth(end)),
-		Promises:    promises(v.Contract),
+		Promises:    promises(v.Contract, v.Findings),
+		Held:        heldViews(v.Findings),
+		Outcomes:    outcomesOf(o.Run, h),
 		Contract:    contractFacts(v.Contract),
 		Because:     clip(v.Contract.Because, textRunesMax),
 		Stats:       statFacts(v),
@@ -135,6 +132,12 @@ func newPage(o Outcome, h *history.History) page {
 	}
 	p.Title = p.Headline + " · " + p.Name
 	p.Findings, p.FindingsLeft = findingViews(v.Findings)
+	for _, s := range spans {
+		if d := diagramOf(o.Run, s, h, v.Findings[s.finding], lines, lives); d != nil {
+			d.Number = s.finding + 1
+			p.Findings[s.finding].Diagram = d
+		}
+	}
 	p.Faults, p.FaultsObserved = faultViews(lives)
 	p.FaultsLeft = len(lives) - len(p.Faults)
 	p.Lanes, p.LanesLeft = laneViews(lines, h)
@@ -232,6 +235,9 @@ func glance(o Outcome, h *history.History) []fact {
 		{"leader changes", count(s.LeaderChanges)},
 		{"faults that took effect", fmt.Sprintf("%s of %s", count(s.FaultsObserved), count(s.Faults))},
 	}
+	if o.Run.Target != "" {
+		facts = append(facts, fact{"brokers of", clip(o.Run.Target, 80)})
+	}
 	if o.Run.Bug != "" {
 		facts = append(facts, fact{"bug switched on", clip(o.Run.Bug, 80)})
 	}
@@ -239,27 +245,6 @@ func glance(o Outcome, h *history.History) []fact {
 		facts = append(facts, fact{"history", "empty"})
 	}
 	return facts
-}
-
-func promises(c checker.Contract) []promise {
-	return []promise{
-		{"Durable", c.Durable, "what was acknowledged is never lost"},
-		{"Ordered", c.Ordered, "what was acknowledged before another was sent stands before it"},
-		{"Exactly once", c.ExactlyOnce, "a retry does not repeat a message; one that was sent once stands at most once, whatever the contract"},
-		{"Committed reads", c.CommittedReads, "what a consumer has read stays"},
-	}
-}
-
-func contractFacts(c checker.Contract) []fact {
-	return []fact{
-		{"acks", acksWord(c.Acks)},
-		{"min.insync.replicas", strconv.Itoa(c.MinISR)},
-		{"replication factor", strconv.Itoa(c.Factor)},
-		{"unclean.leader.election.enable", strconv.FormatBool(c.Unclean)},
-		{"eligible.leader.replicas.enable", strconv.FormatBool(c.ELR)},
-		{"idempotent producers", strconv.FormatBool(c.Idempotent)},
-		{"faults within the budget", yesNo(c.WithinBudget)},
-	}
 }
 
 func statFacts(v checker.Verdict) []fact {
@@ -360,6 +345,7 @@ func environment(o Outcome) (env, config []fact) {
 		{"Build", orDash(r.Build)},
 		{"Checker", orDash(o.Verdict.Checker)},
 		{"World", orDash(r.World)},
+		{"Whose brokers", targetWord(r)},
 		{"Started", r.Started.UTC().Format(time.RFC3339)},
 		{"Real time taken", strconv.FormatFloat(o.Wall, 'f', 2, 64) + " s"},
 		{"Length of the load", secondsWord(r.Duration)},
@@ -371,6 +357,11 @@ func environment(o Outcome) (env, config []fact) {
 		{"min.insync.replicas", strconv.Itoa(r.MinISR)},
 		{"unclean.leader.election.enable", strconv.FormatBool(r.Unclean)},
 		{"eligible.leader.replicas.enable", strconv.FormatBool(r.ELR)},
+		{"Idempotent producers", yesNo(r.Idempotent)},
+		{"Consumers read from followers", yesNo(r.FollowerFetch)},
+		{"Oldest records removed every", boundWord(r.Trim)},
+		{"Topic deleted and created again", orDash(r.Recreated)},
+		{"Bound on stale reads", boundWord(r.ReadBound)},
 		{"Bug switched on", orDash(r.Bug)},
 		{"Beyond the fault budget", yesNo(r.Beyond)},
 	}
@@ -395,6 +386,14 @@ func environment(o Outcome) (env, config []fact) {
 		env[i].Value = clip(env[i].Value, 300)
 	}
 	return env, config
+}
+
+// targetWord says whose brokers ran.
+func targetWord(r history.Run) string {
+	if r.Target == "" {
+		return "Tidemark's own"
+	}
+	return r.Target
 }
 
 func marksOf(marks []history.Mark) []markAt {

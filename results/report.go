@@ -11,15 +11,15 @@ import (
 	"tidemark/history"
 )
 
-//go:embed page/report.html page/report.css page/report.js uplot/uplot.js uplot/uplot.css
+//go:embed page/report.html page/spacetime.html page/report.css page/common.js page/report.js page/operations.js uplot/uplot.js uplot/uplot.css
 var assets embed.FS
 
 // The page's own code. Everything else in the page goes through html/template's contextual escaping.
 var (
-	scriptText = asset("uplot/uplot.js") + "\n" + asset("page/report.js")
+	scriptText = asset("uplot/uplot.js") + "\n" + asset("page/common.js") + asset("page/report.js") + asset("page/operations.js")
 	styleText  = asset("uplot/uplot.css") + "\n" + asset("page/report.css")
 
-	reportTemplate = template.Must(template.New("report.html").Parse(asset("page/report.html")))
+	reportTemplate = template.Must(template.New("report.html").Parse(asset("page/report.html") + asset("page/spacetime.html")))
 )
 
 func asset(name string) string {

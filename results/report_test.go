@@ -14,7 +14,7 @@ import (
 )
 
 // sections lists the page's sections in their order.
-var sections = []string{"verdict", "replay", "witness", "window", "faults", "latency", "replicas", "contract", "statistics", "environment", "operations"}
+var sections = []string{"verdict", "replay", "witness", "window", "operations", "faults", "latency", "replicas", "contract", "outcomes", "statistics", "environment"}
 
 // open opens a run's report from the disk.
 func open(t *testing.T, b *browser, d Dir) (url string) {
@@ -41,7 +41,7 @@ func TestReportOfAnInvalidRun(t *testing.T) {
 		}
 	}
 	// A chart is painted when its canvas shows more than a ground: lines, bands, axes.
-	for host, want := range map[string]int{"#window": 2, "#faults": 1, "#latency": 2, "#replicas": 3} {
+	for host, want := range map[string]int{"#window": 2, "#operations": 1, "#faults": 1, "#latency": 2, "#replicas": 3} {
 		painted := eval[[]int](t, b, `[...document.querySelectorAll("`+host+` canvas")].map((c) => {
 			const pixels = new Uint32Array(c.getContext("2d").getImageData(0, 0, c.width, c.height).data.buffer);
 			return new Set(pixels).size;
@@ -58,12 +58,12 @@ func TestReportOfAnInvalidRun(t *testing.T) {
 	for _, told := range []struct{ id, text string }{
 		{"verdict", "Invalid: lost acknowledged write"}, {"verdict", "61 acknowledged writes"}, {"verdict", "ack-before-replication"}, {"verdict", "The second judge (porcupine)"}, {"verdict", "in the log)"},
 		{"replay", "tidemark replay runs/20261129T171800Z-18226091844402103377"},
-		{"witness", "was acknowledged to process"}, {"witness", "broker 1 in epoch 1"}, {"witness", "broker 2 became leader in epoch 2"}, {"witness", "allowed"},
+		{"witness", "was acknowledged to process"}, {"witness", "broker 1 in epoch 1"}, {"witness", "the in-sync replicas became 2,3"}, {"witness", "allowed"},
 		{"window", "broker 1 truncated its log"}, {"window", "undone: at 9s partition leader(orders/0) | rest for 5s"},
 		{"faults", "1 cannot reach 2 and 3"}, {"faults", "not seen to take effect"}, {"faults", "the budget is one"}, {"faults", "14.080"},
 		{"replicas", "in sync"}, {"contract", "not promised"}, {"contract", "one that was sent once stands at most once"}, {"environment", "The load, from which these times count, began at"}, {"operations", "as in Jepsen"}, {"contract", "what was acknowledged stands on a replica"},
 		{"statistics", "request timed out after 1.5s"}, {"statistics", "83 windows"}, {"environment", "9b1f02c4d7e80a35"}, {"environment", "replica.lag.time.max.ms"},
-		{"environment", "18226091844402103377"}, {"operations", "matching"},
+		{"environment", "18226091844402103377"}, {"operations", "in sight"},
 	} {
 		if text := eval[string](t, b, `document.getElementById("`+told.id+`").innerText`); !strings.Contains(text, told.text) {
 			t.Errorf("section %s does not tell %q", told.id, told.text)
@@ -138,16 +138,16 @@ func TestOperationsAreFiltered(t *testing.T) {
 		eval[bool](t, b, fmt.Sprintf(`{ const f = document.getElementById(%q); f.value = %q; f.dispatchEvent(new Event("input", { bubbles: true })); } true`, id, value))
 	}
 	rows := func() int { return eval[int](t, b, `document.querySelectorAll("#ops tbody tr").length`) }
-	if n := rows(); n != 40 {
-		t.Errorf("%d rows at first, expected 40", n)
+	if n := rows(); n != 12 {
+		t.Errorf("%d rows at first, expected 12", n)
 	}
 	b.do(t, chromedp.Click(chromedp.ID("ops-more")))
-	if n := rows(); n != 440 {
-		t.Errorf("%d rows after more was asked for, expected 440", n)
+	if n := rows(); n != 412 {
+		t.Errorf("%d rows after more was asked for, expected 412", n)
 	}
 	set("ops-outcome", "3")
-	if text := eval[string](t, b, `document.getElementById("ops-count").textContent`); text != "40 of 113 matching" {
-		t.Errorf("unknown outcomes: %q, expected 40 of 113 matching", text)
+	if text := eval[string](t, b, `document.getElementById("ops-count").textContent`); !strings.HasPrefix(text, "113 of ") || !strings.HasSuffix(text, "match, 113 of them in sight") {
+		t.Errorf("unknown outcomes: %q, expected 113 that match and are in sight", text)
 	}
 	set("ops-text", "no operation has this")
 	if n := rows(); n != 0 {
@@ -237,7 +237,7 @@ func TestReportOfManyOperations(t *testing.T) {
 	if page.Len() >= 10<<20 {
 		t.Errorf("the page has %d bytes, expected fewer than %d", page.Len(), 10<<20)
 	}
-	if !bytes.Contains(page.Bytes(), []byte("20000 of 100000")) {
-		t.Error("the page does not say that it shows 20000 of 100000 operations")
+	if !bytes.Contains(page.Bytes(), []byte("60000 of 100000")) {
+		t.Error("the page does not say that it shows 60000 of 100000 operations")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -15,7 +16,30 @@ var (
 	screenshotTo = flag.String("screenshot-to", "", "where TestScreenshot puts the picture; thrown away if empty")
 	scheme       = flag.String("scheme", "light", "colour scheme of the picture, light or dark")
 	wholePage    = flag.Bool("whole-page", false, "take the picture of the whole page")
+	parts        = flag.String("parts", "", "directory into which TestScreenshotOfParts puts a picture of each section; thrown away if empty")
 )
+
+// TestScreenshotOfParts takes a picture of each section of a report, so that somebody can look at them.
+func TestScreenshotOfParts(t *testing.T) {
+	report, to := filepath.Join(*screenshotOf, reportFile), *parts
+	if *screenshotOf == "" {
+		report = finished(t, "").ReportPath()
+	}
+	if to == "" {
+		to = t.TempDir()
+	}
+	b := openBrowser(t, *scheme)
+	b.do(t, chromedp.Navigate("file://"+report), chromedp.Sleep(300*time.Millisecond))
+	for _, id := range append(sections, "spacetime-1") {
+		png := run(t, b, chromedp.Screenshot(chromedp.ID(id)))
+		if len(png) < 2000 {
+			t.Errorf("the picture of section %s has %d bytes, expected more", id, len(png))
+		}
+		if err := os.WriteFile(filepath.Join(to, id+"-"+*scheme+".png"), png, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
 
 // TestScreenshot takes the picture that the README shows, see `make screenshot`.
 func TestScreenshot(t *testing.T) {

@@ -265,7 +265,8 @@ func (s *story) op(kind history.OpKind, process int32, now, took time.Duration) 
 }
 
 func (s *story) send(now time.Duration) {
-	process := s.idle(now)
+	producer := s.idle(now)
+	process := producer%4 + 8*(producer/4) // four producers of eight clients: see history.Op
 	took := time.Duration(2e6 + s.rnd.ExpFloat64()*4e6)
 	old := s.brokers[1]
 	deposed := old.cut && s.rnd.IntN(2) == 0
@@ -297,11 +298,11 @@ func (s *story) send(now time.Duration) {
 			s.lost = op
 		}
 	}
-	s.busy[process] = op.Return
+	s.busy[producer] = op.Return
 	s.h.Ops = append(s.h.Ops, op)
 }
 
-// idle picks a process without an operation under way; a new one if there is none.
+// idle picks a producer's process without an operation under way, by its number among them; a new one if there is none.
 func (s *story) idle(now time.Duration) int32 {
 	first := s.rnd.IntN(4)
 	for i := range s.busy {
@@ -315,9 +316,11 @@ func (s *story) idle(now time.Duration) int32 {
 
 func (s *story) poll(now time.Duration) {
 	lead := s.brokers[s.leader]
-	op := s.op(history.Poll, 1000+int32(s.rnd.IntN(2)), now, min(time.Duration(1e6+s.rnd.ExpFloat64()*2e6), 20*time.Millisecond))
+	op := s.op(history.Poll, 4+int32(s.rnd.IntN(2)), now, min(time.Duration(1e6+s.rnd.ExpFloat64()*2e6), 20*time.Millisecond))
 	op.Position, op.HW, op.LogStart = max(lead.hw-2, 0), lead.hw, 0
-	op.Final = now > 56*time.Second
+	if op.Final = now > 56*time.Second; op.Final {
+		op.Process = 7
+	}
 	for o := op.Position; o < op.HW; o++ {
 		op.Records = append(op.Records, history.Record{Offset: o, Value: "v"})
 	}

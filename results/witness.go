@@ -25,6 +25,7 @@ type findingView struct {
 	OpsLeft   int
 	Signature string
 	Implied   []impliedView
+	Diagram   *diagram // nil if nothing of it has a place in time, and of all but the first findings
 }
 
 // impliedView is what follows from a finding: anomalies of one class, the first in words.

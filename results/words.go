@@ -216,6 +216,8 @@ func stepWord(s history.Step) string {
 		text = fmt.Sprintf("%s went down", who)
 	case history.StepRecovery:
 		text = fmt.Sprintf("%s lost its log's tail in recovery, %s → %s", who, offsetWord(s.From), offsetWord(s.To))
+	case history.StepInvariant:
+		return "an invariant is broken: " + clip(s.Detail, 300)
 	default:
 		text = fmt.Sprintf("%s: %s", who, clip(string(s.Kind), 60))
 	}
@@ -223,4 +225,12 @@ func stepWord(s history.Step) string {
 		text += " (" + clip(s.Detail, 300) + ")"
 	}
 	return text
+}
+
+// boundWord is a bound that may be none.
+func boundWord(d time.Duration) string {
+	if d <= 0 {
+		return "none"
+	}
+	return secondsWord(d)
 }

@@ -1,23 +1,8 @@
 "use strict";
-// Draws what the page's data tells: charts over the run's time, and the table of operations. Values of the run reach the page
-// as text nodes or on a canvas, never as markup.
+// The charts over the run's time, and the replay line's button.
 (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
-  const brokerColour = (i) => colour("c" + (i % 6));
-  const make = (tag, text, cls) => {
-    const node = document.createElement(tag);
-    if (text !== undefined) node.textContent = text;
-    if (cls) node.className = cls;
-    return node;
-  };
+  const { data, dark, colour, make, fontOf, kinds, kindColour, brokerColour } = tidemark;
   const axisWidth = 76, axisHeight = 34, axisSpace = 80;
-  const fontOf = (px) => `${px * devicePixelRatio}px ${getComputedStyle(document.body).fontFamily}`;
-
-  // Fault bands: a colour for each kind, the line's number at the top.
-  const kinds = [...new Set(data.bands.map((b) => b.kind))].sort();
-  const kindColour = (kind) => brokerColour(kinds.indexOf(kind) + 3);
 
   const clipped = (u, paint) => {
     u.ctx.save();
@@ -67,8 +52,38 @@
     });
   });
 
+  // The moment that a link points at.
+  const paintLinked = (u) => {
+    if (tidemark.moment === null) return;
+    clipped(u, (ctx, bbox, px) => {
+      ctx.strokeStyle = colour("accent");
+      ctx.lineWidth = 2 * px;
+      const x = Math.round(u.valToPos(tidemark.moment, "x", true));
+      ctx.beginPath();
+      ctx.moveTo(x, bbox.top);
+      ctx.lineTo(x, bbox.top + bbox.height);
+      ctx.stroke();
+    });
+  };
+  // The charts over the whole run and the timeline of operations show the same stretch of time.
+  let drawn = false, telling = false;
+  const zoomed = (u, key) => {
+    const { min, max } = u.scales.x;
+    if (!drawn || telling || key !== "x" || min === tidemark.from && max === tidemark.to) return;
+    Object.assign(tidemark, { from: min, to: max });
+    tidemark.tell("range", "charts");
+  };
+  tidemark.listen((what, source) => {
+    telling = true;
+    for (const { chart, sync } of charts) {
+      if (what === "moment") chart.redraw(false);
+      else if (source !== "charts" && sync === "run") chart.setScale("x", { min: tidemark.from, max: tidemark.to });
+    }
+    queueMicrotask(() => setTimeout(() => { telling = false; }));
+  });
+
   const secondsAxis = () => ({
-    stroke: colour("soft"), grid: { stroke: colour("grid"), width: 1 }, ticks: { stroke: colour("grid"), width: 1 }, font: `12px ${getComputedStyle(document.body).fontFamily}`,
+    stroke: colour("soft"), grid: { stroke: colour("grid"), width: 1 }, ticks: { stroke: colour("grid"), width: 1 }, font: `12px ${tidemark.family}`,
     size: axisHeight, space: axisSpace, values: (u, splits) => splits.map((s) => (s === null ? "" : +s.toFixed(3) + " s")),
   });
   const valueAxis = (values) => ({ ...secondsAxis(), size: axisWidth, space: 32, values });
@@ -77,11 +92,14 @@
   let charts = [];
   const plot = (host, opts, series, group) => {
     const sync = group || "run";
+    const hooks = { ...opts.hooks };
+    hooks.draw = [...(hooks.draw || []), paintLinked];
+    if (sync === "run") hooks.setScale = [zoomed];
     const chart = new uPlot({
-      width: Math.max(host.clientWidth, 280), height: 220, padding: [10, 18, 0, 0], ...opts,
+      width: Math.max(host.clientWidth, 280), height: 220, padding: [10, 18, 0, 0], ...opts, hooks,
       cursor: { sync: { key: sync, scales: ["x", null] }, drag: { x: true, y: false }, points: { size: 5 }, y: false, ...(opts.cursor || {}) },
     }, series, host);
-    charts.push({ chart, host });
+    charts.push({ chart, host, sync });
     return chart;
   };
   const line = (label, stroke, more) => ({ label, stroke, width: 1.5, points: { show: false }, spanGaps: false, value: number(2), ...more });
@@ -232,6 +250,7 @@
   };
 
   const draw = () => {
+    drawn = false;
     for (const { chart, host } of charts) {
       chart.destroy();
       host.replaceChildren();
@@ -256,6 +275,7 @@
       drawLanes(lanes, part, w, "window" + i, w.moments);
       drawLines(lines, part, w, "window" + i, w.moments);
     });
+    setTimeout(() => { drawn = true; });
   };
   draw();
   dark.addEventListener("change", draw);
@@ -283,63 +303,5 @@
       copy.textContent = done ? "Copied" : "Selected";
       setTimeout(() => { copy.textContent = "Copy"; }, 2000);
     });
-  }
-
-  // The table of operations: filtered here, shown a page at a time.
-  const table = document.querySelector("#ops tbody");
-  if (table) {
-    const ops = data.ops, firstPage = 40, pageSize = 400;
-    const kindWords = ["send", "poll", "seek", "list offsets", "delete records"], outcomeWords = ["pending", "ok", "failed", "unknown"];
-    const field = (id) => document.getElementById("ops-" + id);
-    let matching = [], shown = 0;
-    const dash = (n) => (n < 0 ? "–" : String(n));
-    const errorOf = (i) => (ops.error[i] < 0 ? "" : ops.errors[ops.error[i]]);
-    const partitionOf = (i) => (ops.partition[i] < 0 ? "" : ops.partitions[ops.partition[i]]);
-    const row = (i) => {
-      const tr = make("tr");
-      tr.id = "op-" + ops.id[i];
-      const outcome = outcomeWords[ops.outcome[i]] || String(ops.outcome[i]);
-      const badge = make("span", outcome, "outcome " + outcome), cell = make("td");
-      cell.append(badge);
-      tr.append(make("td", String(ops.id[i]), "num"), make("td", String(ops.process[i]), "num"), make("td", kindWords[ops.kind[i]] || String(ops.kind[i])), cell,
-        make("td", partitionOf(i)), make("td", dash(ops.offset[i]), "num"), make("td", dash(ops.broker[i]), "num"), make("td", dash(ops.epoch[i]), "num"),
-        make("td", (ops.invoke[i] / 1000).toFixed(3), "num"), make("td", ops.took[i] === null ? "–" : ops.took[i].toFixed(1), "num"),
-        make("td", [ops.text[i], errorOf(i)].filter(Boolean).join(" · ")));
-      return tr;
-    };
-    const more = () => {
-      const next = Math.min(shown + (shown ? pageSize : firstPage), matching.length);
-      table.append(...matching.slice(shown, next).map(row));
-      shown = next;
-      field("more").hidden = shown === matching.length;
-      field("count").textContent = `${shown.toLocaleString("en")} of ${matching.length.toLocaleString("en")} matching`;
-    };
-    const filter = () => {
-      const text = field("text").value.trim().toLowerCase(), kind = field("kind").value, outcome = field("outcome").value, process = field("process").value;
-      const holds = (i) => [ops.text[i], errorOf(i), partitionOf(i)].some((s) => s.toLowerCase().includes(text)) || String(ops.id[i]) === text || String(ops.offset[i]) === text;
-      matching = [];
-      for (let i = 0; i < ops.id.length; i++) {
-        if (kind !== "" && ops.kind[i] !== +kind || outcome !== "" && ops.outcome[i] !== +outcome || process !== "" && ops.process[i] !== +process) continue;
-        if (text === "" || holds(i)) matching.push(i);
-      }
-      shown = 0;
-      table.replaceChildren();
-      more();
-    };
-    field("filter").addEventListener("input", filter);
-    field("filter").addEventListener("submit", (e) => e.preventDefault());
-    field("more").addEventListener("click", more);
-    filter();
-    // A link to #op-N shows that operation.
-    const follow = () => {
-      const id = /^#op-(\d+)$/.exec(location.hash);
-      if (!id) return;
-      for (const name of ["kind", "outcome", "process"]) field(name).value = "";
-      field("text").value = id[1];
-      filter();
-      document.getElementById("operations").scrollIntoView();
-    };
-    addEventListener("hashchange", follow);
-    follow();
   }
 })();

@@ -1,0 +1,529 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark/checker"
+	"tidemark/history"
+)
+
+// diagram is the space-time diagram of a finding: clients and brokers stand side by side as lines, time runs down along them, and what went from
+// one to another is an arrow. Every moment has a row of its own, so that a millisecond within seconds can be read: rows stand in order of
+// time, and their distance grows with the logarithm of the time between them. Positions are in the units of the picture.
+type diagram struct {
+	Number        int // of the finding
+	Width, Height int
+	Top, Foot     int // of the lines
+	TextX         int // where the rows' words begin
+	Lines         []lifeline
+	Roles         []roleBox
+	Bands         []bandBox
+	Arrows        []arrow
+	Rows          []diagramRow
+	Left          int // moments that found no room
+}
+
+// lifeline is a client or a broker, its name above it.
+type lifeline struct {
+	X         int
+	Name, Sub string
+}
+
+// roleBox is a stretch of a broker's line: what it was to the partition.
+type roleBox struct {
+	X, Y, H int
+	Role    role
+	Title   string
+}
+
+// bandBox is a fault in force on a broker it struck.
+type bandBox struct {
+	X, Y, W, H int
+	Hue        int
+	Name       string
+	Title      string
+}
+
+// arrow is a message, or an answer to it. Kind is its class in the picture.
+type arrow struct {
+	X1, Y1, X2, Y2 int
+	Kind           string
+}
+
+// diagramRow is a moment: a dot on its line, its time on the left, its words on the right.
+type diagramRow struct {
+	Y       int
+	At      string // as people read it
+	Seconds string // as a link to the moment has it
+	Gap     string // the time since the row before, if it is long
+	GapY    int
+	Dot     bool
+	X       int
+	Kind    string
+	Key     bool
+	Text    string
+	Full    string
+}
+
+// Sizes of a diagram.
+const (
+	diagramWidth      = 1120
+	diagramGutter     = 92 // for the times
+	diagramHead       = 52 // for the names
+	diagramText       = 452
+	diagramRuneWidth  = 7.2 // of bold text
+	diagramRowLeast   = 20
+	diagramRowMost    = 40
+	diagramRowsMax    = 64
+	diagramClientsMax = 4
+	diagramBrokersMax = 9
+	diagramOpsMax     = 8
+	diagramImpliedMax = 3 // operations of one kind of anomaly that follows from the finding
+	diagramTouchesMax = 4 // moments of one kind at which one broker's log touched the message
+	diagramGapLeast   = 500 * time.Millisecond
+)
+
+// scene is a diagram in the making. Marks are numbered in the order in which they were found.
+type scene struct {
+	f       checker.Finding
+	names   []string // of all clients
+	clients []client
+	brokers []history.BrokerID
+	marks   []mark
+	flights []flight
+	seen    map[int64]bool // steps, by their index
+}
+
+// client is a process that asked.
+type client struct {
+	process int32
+	number  int // among all clients
+}
+
+// mark is a moment on a line. A negative line is none: it concerns everybody.
+type mark struct {
+	at         time.Duration
+	index      int64
+	who        party
+	kind       string
+	text, full string
+	key        bool
+}
+
+// party is whose line it is.
+type party struct {
+	client bool
+	id     int32
+}
+
+var nobody = party{id: -1}
+
+func brokerParty(b history.BrokerID) party { return party{id: int32(b)} }
+
+// flight is an arrow between two marks.
+type flight struct {
+	from, to int
+	kind     string
+}
+
+// diagramOf draws a finding; nil if nothing of it has a place in time.
+func diagramOf(run history.Run, s span, h *history.History, f checker.Finding, lines []timeline, lives []life) *diagram {
+	c := &scene{f: f, names: clientNames(run), seen: map[int64]bool{}}
+	c.steps(s, h)
+	c.operations(s, h)
+	if len(c.marks) == 0 {
+		return nil
+	}
+	c.faults(s, lives)
+	if n := slices.IndexFunc(lines, func(l timeline) bool { return l.partition == f.Partition }); n >= 0 {
+		return c.draw(&lines[n], lives)
+	}
+	return c.draw(nil, lives)
+}
+
+func (c *scene) mark(m mark) int {
+	if !m.who.client && m.who.id >= 0 && !slices.Contains(c.brokers, history.BrokerID(m.who.id)) && len(c.brokers) < diagramBrokersMax {
+		c.brokers = append(c.brokers, history.BrokerID(m.who.id))
+	}
+	c.marks = append(c.marks, m)
+	return len(c.marks) - 1
+}
+
+// steps marks the witness's steps, and those by which the message came to a broker, or under its high watermark, within the window.
+func (c *scene) steps(s span, h *history.History) {
+	told := slices.Clone(c.f.Witness.Steps)
+	for _, step := range told {
+		c.seen[step.Index] = true
+	}
+	touches := map[string]int{}
+	for _, step := range h.Steps {
+		if !s.holds(step.Time) || c.seen[step.Index] || step.Partition != c.f.Partition || !c.touches(step) {
+			continue
+		}
+		key := fmt.Sprint(step.Kind, step.Broker)
+		if touches[key]++; touches[key] <= diagramTouchesMax {
+			told = append(told, step)
+		}
+	}
+	slices.SortStableFunc(told, func(a, b history.Step) int { return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Index, b.Index)) })
+	held := map[history.BrokerID]int{} // the mark at which a broker got the message last
+	committed := -1                    // the mark at which a leader moved its high watermark past it last
+	leader := history.NoBroker         // as far as the steps tell
+	for _, step := range told {
+		if step.Kind == checker.StepAck {
+			continue // the operation tells it
+		}
+		m := mark{at: step.Time, index: step.Index, who: brokerParty(step.Broker), kind: clip(string(step.Kind), 30), key: c.touches(step), full: stepWord(step)}
+		step.Detail = ""
+		m.text = stepWord(step)
+		switch step.Kind {
+		case history.StepISR:
+			m.who = nobody
+		case history.StepInvariant:
+			m.who, m.text = nobody, m.full
+		}
+		n := c.mark(m)
+		switch step.Kind {
+		case history.StepElection:
+			leader = step.Broker
+		case history.StepAppend:
+			if m.key && step.Peer >= 0 {
+				leader = step.Peer
+			}
+			if from, ok := held[step.Peer]; ok && m.key && step.Peer != step.Broker {
+				c.flights = append(c.flights, flight{from, n, "copy"})
+			}
+			if m.key {
+				held[step.Broker] = n
+			}
+		case history.StepHW:
+			switch {
+			case m.key && (leader == step.Broker || leader < 0):
+				committed = n
+			case m.key && committed >= 0 && c.marks[committed].who == brokerParty(leader):
+				c.flights = append(c.flights, flight{committed, n, "hw"})
+			}
+		case history.StepTruncate:
+			if step.Peer >= 0 && step.Peer != step.Broker {
+				from := c.mark(mark{at: m.at, index: m.index, who: brokerParty(step.Peer)})
+				c.flights = append(c.flights, flight{from, n, "cut"})
+			}
+		}
+	}
+}
+
+func (c *scene) touches(s history.Step) bool { return c.f.Offset >= 0 && touchesOffset(s, c.f.Offset) }
+
+// operations marks what clients asked and were told: the operations that prove the finding, and the first of what follows from it.
+func (c *scene) operations(s span, h *history.History) {
+	ids := slices.Clone(c.f.Ops[:min(len(c.f.Ops), witnessOpsMax)])
+	for _, m := range c.f.Implied {
+		ids = append(ids, m.Ops[:min(len(m.Ops), diagramImpliedMax)]...)
+	}
+	drawn := 0
+	for i, id := range ids {
+		op, ok := opByID(h.Ops, id)
+		if !ok || slices.Contains(ids[:i], id) || drawn == diagramOpsMax || !s.holds(op.Invoke) && !op.Final || !c.admit(op) {
+			continue
+		}
+		drawn++
+		c.operation(op)
+	}
+}
+
+// admit gives an operation's process a line, unless there are too many.
+func (c *scene) admit(op history.Op) bool {
+	if slices.ContainsFunc(c.clients, func(k client) bool { return k.process == op.Process }) {
+		return true
+	}
+	if len(c.clients) == diagramClientsMax {
+		return false
+	}
+	c.clients = append(c.clients, client{op.Process, clientOf(op.Process, len(c.names))})
+	return true
+}
+
+// operation marks one request and its answer. Where nobody noted when the broker had it, it is drawn half way between.
+func (c *scene) operation(op history.Op) {
+	who := party{client: true, id: op.Process}
+	full := invokeWord(op)
+	_, text, _ := strings.Cut(full, ": ") // without its number, which the title has
+	asked := c.mark(mark{at: op.Invoke, index: op.InvokeIndex, who: who, kind: "request", text: text, full: full, key: true})
+	done := op.Outcome != history.Pending
+	arrived, answered := c.arrival(op)
+	if op.Broker >= 0 {
+		if arrived < 0 && done {
+			arrived = c.mark(mark{at: op.Invoke + (op.Return-op.Invoke)/2, index: op.InvokeIndex + 1, who: brokerParty(op.Broker)})
+			answered = arrived
+		}
+		if arrived >= 0 {
+			c.flights = append(c.flights, flight{asked, arrived, "request"})
+		}
+	}
+	if !done {
+		return
+	}
+	told := c.mark(mark{at: op.Return, index: op.ReturnIndex, who: who, kind: outcomeWord(op.Outcome), text: c.answerWord(op), full: returnWord(op), key: true})
+	if answered >= 0 && op.Outcome != history.Info {
+		c.flights = append(c.flights, flight{answered, told, "answer"})
+	}
+}
+
+// arrival finds the marks at which the broker that was asked appended a message, and at which it could say so: at its high watermark's
+// move past it if the producer waits for all, and if there was one. Both are -1 where no mark tells.
+func (c *scene) arrival(op history.Op) (arrived, answered int) {
+	arrived, answered = -1, -1
+	if op.Kind != history.Send || op.Value != c.f.Value && op.Offset != c.f.Offset {
+		return arrived, answered
+	}
+	for n := range c.marks {
+		m := &c.marks[n]
+		if m.who != brokerParty(op.Broker) || !m.key || m.index < op.InvokeIndex || op.Outcome != history.Pending && m.index > op.ReturnIndex {
+			continue
+		}
+		switch {
+		case m.kind == string(history.StepAppend) && arrived < 0:
+			arrived, answered = n, n
+		case m.kind == string(history.StepHW) && arrived >= 0 && op.Acks == -1:
+			answered = n
+		}
+	}
+	return arrived, answered
+}
+
+// answerWord is what a client was told, as it concerns the finding's offset.
+func (c *scene) answerWord(op history.Op) string {
+	who := fmt.Sprintf("process %d ", op.Process)
+	switch {
+	case op.Kind == history.Send && op.Outcome == history.OK:
+		return who + "is told that " + clip(op.Value, 60) + " stands at " + offsetWord(op.Offset)
+	case op.Outcome == history.Info:
+		return who + "does not learn what became of it: " + clip(op.Error, opErrorRunes)
+	case op.Outcome != history.OK:
+		return who + "is told that it failed: " + clip(op.Error, opErrorRunes)
+	case op.Kind != history.Poll || len(op.Records) == 0:
+		return who + "gets " + opText(&op)
+	}
+	for _, r := range op.Records {
+		if r.Offset == c.f.Offset {
+			return who + "reads " + clip(r.Value, 60) + " at " + offsetWord(r.Offset)
+		}
+	}
+	return who + "reads " + rangeWord(op.Records[0].Offset, op.Records[len(op.Records)-1].Offset)
+}
+
+// faults marks where those that took effect began and ended, within what is drawn so far.
+func (c *scene) faults(s span, lives []life) {
+	for i := range lives {
+		l := &lives[i]
+		if l.observed < 0 || l.begun() > s.to || l.ended() >= 0 && l.ended() < s.from {
+			continue
+		}
+		name := fmt.Sprintf("fault #%d", l.fault+1)
+		if s.holds(l.begun()) {
+			c.mark(mark{at: l.begun(), who: nobody, kind: "fault", text: name + " begins: " + clip(l.line, 200), full: clip(l.line, 300)})
+		}
+		if l.ended() >= 0 && s.holds(l.ended()) {
+			c.mark(mark{at: l.ended(), index: math.MaxInt64, who: nobody, kind: "fault", text: name + " ends: " + clip(l.kind, 40), full: clip(l.line, 300)})
+		}
+	}
+}
+
+// draw gives everything its place.
+func (c *scene) draw(line *timeline, lives []life) *diagram {
+	order := make([]int, len(c.marks))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		a, b := &c.marks[i], &c.marks[j]
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.index, b.index), cmp.Compare(len(a.text), len(b.text)))
+	})
+	d := &diagram{Width: diagramWidth, Top: diagramHead, TextX: diagramWidth - diagramText}
+	if line != nil {
+		for _, b := range line.Brokers {
+			if !slices.Contains(c.brokers, history.BrokerID(b)) && len(c.brokers) < diagramBrokersMax {
+				c.brokers = append(c.brokers, history.BrokerID(b))
+			}
+		}
+	}
+	slices.Sort(c.brokers)
+	slices.SortStableFunc(c.clients, func(a, b client) int { return cmp.Compare(a.number, b.number) })
+	x := c.columns(d)
+	rows := 0
+	for _, n := range order {
+		if c.marks[n].text != "" {
+			rows++
+		}
+	}
+	d.Left = max(rows-diagramRowsMax, 0)
+	y := make(map[int]int, len(order))
+	c.rows(d, order, x, y)
+	at := func(t time.Duration) int { return c.place(order, y, t, d) }
+	for _, fl := range c.flights {
+		y1, ok1 := y[fl.from]
+		y2, ok2 := y[fl.to]
+		x1, drawn1 := x[c.marks[fl.from].who]
+		x2, drawn2 := x[c.marks[fl.to].who]
+		if ok1 && ok2 && drawn1 && drawn2 {
+			d.Arrows = append(d.Arrows, arrow{x1, y1, x2, y2, fl.kind})
+		}
+	}
+	c.roles(d, line, x, at)
+	c.bands(d, lives, x, at)
+	return d
+}
+
+// columns places the lines, clients before brokers.
+func (c *scene) columns(d *diagram) map[party]int {
+	n := len(c.clients) + len(c.brokers)
+	wide := min((d.TextX-diagramGutter-20)/max(n, 1), 104)
+	x := map[party]int{nobody: -1}
+	next := diagramGutter + wide/2
+	for _, k := range c.clients {
+		x[party{true, k.process}] = next
+		d.Lines = append(d.Lines, lifeline{next, "process " + strconv.Itoa(int(k.process)), c.names[k.number]})
+		next += wide
+	}
+	for _, b := range c.brokers {
+		x[brokerParty(b)] = next
+		d.Lines = append(d.Lines, lifeline{next, brokerWord(b), ""})
+		next += wide
+	}
+	d.TextX = next - wide/2 + 26
+	return x
+}
+
+// rows places the marks that have words, one below another, and those without between their neighbours.
+func (c *scene) rows(d *diagram, order []int, x map[party]int, y map[int]int) {
+	at := d.Top + diagramRowLeast
+	var last time.Duration
+	first := true
+	for _, n := range order {
+		m := &c.marks[n]
+		if len(d.Rows) == diagramRowsMax {
+			break
+		}
+		if m.text == "" && !first { // a moment that the arrow alone tells
+			if m.at > last {
+				at += 8
+			}
+			y[n] = at
+			continue
+		}
+		row := diagramRow{At: strconv.FormatFloat(m.at.Seconds(), 'f', 3, 64), Seconds: strconv.FormatFloat(m.at.Seconds(), 'f', 6, 64), Kind: m.kind, Key: m.key, Text: clipped(m.text, int(float64(d.Width-d.TextX-8)/diagramRuneWidth)), Full: m.full}
+		if !first {
+			gap := rowGap(m.at - last)
+			if m.at-last >= diagramGapLeast {
+				row.Gap, row.GapY = "+ "+strconv.FormatFloat((m.at-last).Seconds(), 'f', 1, 64)+" s", at+gap/2+4
+			}
+			at += gap
+		}
+		first, last = false, m.at
+		row.Y, y[n] = at, at
+		if m.who != nobody {
+			row.X, row.Dot = x[m.who]
+		}
+		d.Rows = append(d.Rows, row)
+	}
+	d.Foot = at + diagramRowLeast
+	d.Height = d.Foot + 6
+}
+
+// rowGap is the distance of two rows.
+func rowGap(dt time.Duration) int {
+	return min(diagramRowLeast+int(6*math.Log10(1+max(dt, 0).Seconds()*1000)), diagramRowMost)
+}
+
+// place is where a time lies between the rows.
+func (c *scene) place(order []int, y map[int]int, t time.Duration, d *diagram) int {
+	before, after := -1, -1
+	for _, n := range order {
+		if _, ok := y[n]; !ok {
+			continue
+		}
+		if c.marks[n].at <= t {
+			before = n
+			continue
+		}
+		after = n
+		break
+	}
+	switch {
+	case before < 0:
+		return d.Top
+	case after < 0:
+		return d.Foot
+	}
+	share := float64(t-c.marks[before].at) / float64(c.marks[after].at-c.marks[before].at)
+	return y[before] + int(share*float64(y[after]-y[before]))
+}
+
+// roles colours the brokers' lines.
+func (c *scene) roles(d *diagram, line *timeline, x map[party]int, at func(time.Duration) int) {
+	if line == nil {
+		return
+	}
+	for i, b := range line.Brokers {
+		column, ok := x[brokerParty(history.BrokerID(b))]
+		if !ok {
+			continue
+		}
+		for _, s := range line.Lanes[i] {
+			top, foot := at(time.Duration(s.From)), at(time.Duration(s.To))
+			if foot <= top {
+				continue
+			}
+			d.Roles = append(d.Roles, roleBox{column - 4, top, foot - top, s.Role, fmt.Sprintf("broker %d: %s, epoch %s", b, s.Role.word(), epochWord(history.Epoch(s.Epoch)))})
+		}
+	}
+}
+
+// bands shades the brokers that a fault had in its grip.
+func (c *scene) bands(d *diagram, lives []life, x map[party]int, at func(time.Duration) int) {
+	taken := map[int]int{}
+	for i := range lives {
+		l := &lives[i]
+		if l.observed < 0 {
+			continue
+		}
+		top, foot := at(l.begun()), d.Foot
+		if l.ended() >= 0 {
+			foot = at(l.ended())
+		}
+		if foot <= top {
+			continue
+		}
+		struck := l.targets
+		if len(struck) == 0 {
+			struck = c.brokers
+		}
+		for _, b := range struck {
+			column, ok := x[brokerParty(b)]
+			if !ok || len(d.Bands) == 2*diagramRowsMax {
+				continue
+			}
+			shift := 4 * (taken[column] % 4) // so that two on one broker are told apart
+			taken[column]++
+			d.Bands = append(d.Bands, bandBox{column - 26 + shift, top, 44, foot - top, hueOf(lives, l.kind), fmt.Sprintf("#%d", l.fault+1), fmt.Sprintf("fault #%d: %s", l.fault+1, clip(l.line, 200))})
+		}
+	}
+}
+
+// clipped shortens text without saying by how much: the whole stands beside it.
+func clipped(text string, runes int) string {
+	n := 0
+	for i := range text {
+		if n == runes-1 && len([]rune(text[i:])) > 1 {
+			return text[:i] + "…"
+		}
+		n++
+	}
+	return text
+}

@@ -1,0 +1,70 @@
+package results
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+)
+
+// TestSpaceTime tells the pictures of made-up findings: their lines, rows and arrows, as a reader sees them.
+func TestSpaceTime(t *testing.T) {
+	datadriven.RunTest(t, "testdata/spacetime.txt", func(t *testing.T, d *datadriven.TestData) string {
+		o, h := invalidRunWith("")
+		f := &o.Verdict.Findings[0]
+		switch d.Cmd {
+		case "lost":
+		case "without-steps": // as of brokers that report none
+			h.Steps, f.Witness.Steps = nil, nil
+		case "crowded":
+			for range 5 {
+				f.Witness.Steps = append(f.Witness.Steps, h.Steps[:40]...)
+			}
+		default:
+			d.Fatalf(t, "command %s, expected lost, without-steps or crowded", d.Cmd)
+		}
+		p := newPage(o, h)
+		return toldDiagram(p.Findings[0].Diagram)
+	})
+}
+
+// toldDiagram is a diagram in words.
+func toldDiagram(d *diagram) string {
+	if d == nil {
+		return "no picture"
+	}
+	var out strings.Builder
+	names, rows := map[int]string{}, map[int]int{}
+	for _, l := range d.Lines {
+		names[l.X] = l.Name
+		fmt.Fprintf(&out, "line %s %s\n", l.Name, l.Sub)
+	}
+	for _, b := range d.Bands {
+		fmt.Fprintf(&out, "band of %s\n", b.Title)
+	}
+	for i, r := range d.Rows {
+		rows[r.Y] = i
+		who, key := "all", ""
+		if r.Dot {
+			who = names[r.X]
+		}
+		if r.Key {
+			key = " *"
+		}
+		fmt.Fprintf(&out, "%s %s%s: %s\n", r.At, who, key, r.Text)
+	}
+	at := func(y int) string {
+		if i, ok := rows[y]; ok {
+			return d.Rows[i].At
+		}
+		return "between"
+	}
+	for _, a := range d.Arrows {
+		fmt.Fprintf(&out, "arrow %s: %s at %s to %s at %s\n", a.Kind, names[a.X1], at(a.Y1), names[a.X2], at(a.Y2))
+	}
+	if d.Left > 0 {
+		fmt.Fprintf(&out, "%d left out\n", d.Left)
+	}
+	return out.String()
+}
