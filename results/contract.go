@@ -31,14 +31,25 @@ func promises(c checker.Contract, findings []checker.Finding) []promise {
 		{Name: "Committed reads stay", Kept: c.CommittedReads, Text: "what a consumer has read stays"},
 	}
 	for i, f := range findings[:min(len(findings), findingsMax)] {
-		rule, known := ruleOf(f.Class)
 		for k := range out {
-			if f.Severity == checker.Violation && known && out[k].Kept && strings.Contains(rule.Promise.Words, strings.ToLower(out[k].Name)) {
+			if f.Severity == checker.Violation && out[k].Kept && breaks(f, strings.ToLower(out[k].Name)) {
 				out[k].Broken = append(out[k].Broken, i+1)
 			}
 		}
 	}
 	return out
+}
+
+// breaks reports whether a finding, or what follows from it, is of a class that a promise rules out.
+func breaks(f checker.Finding, promise string) bool {
+	classes := []checker.Class{f.Class}
+	for _, m := range f.Implied {
+		classes = append(classes, m.Class)
+	}
+	return slices.ContainsFunc(classes, func(class checker.Class) bool {
+		rule, _ := ruleOf(class)
+		return strings.Contains(rule.Promise.Words, promise)
+	})
 }
 
 func ruleOf(class checker.Class) (checker.Rule, bool) {
