@@ -103,8 +103,9 @@ var knobs = []knob{
 		return milliseconds(d.span(200*time.Millisecond, 5*time.Second))
 	}),
 	brokerKey("replica.fetch.backoff.ms", func(d dice) string { return milliseconds(d.span(20*time.Millisecond, 400*time.Millisecond)) }),
-	brokerKey("replica.socket.timeout.ms", func(d dice) string { return milliseconds(d.span(500*time.Millisecond, 2*time.Second)) }),
-	brokerKey("controller.socket.timeout.ms", func(d dice) string { return milliseconds(d.span(300*time.Millisecond, 2*time.Second)) }),
+	// Up to Kafka's own 30 s: what waits less long gives up, and asks anew, before a message that is held can be out of date.
+	brokerKey("replica.socket.timeout.ms", func(d dice) string { return milliseconds(d.span(500*time.Millisecond, 30*time.Second)) }),
+	brokerKey("controller.socket.timeout.ms", func(d dice) string { return milliseconds(d.span(300*time.Millisecond, 30*time.Second)) }),
 	brokerKey("controller.quorum.election.timeout.ms", func(d dice) string { return milliseconds(d.span(300*time.Millisecond, time.Second)) }),
 	brokerKey("controller.quorum.fetch.timeout.ms", func(d dice) string { return milliseconds(d.span(500*time.Millisecond, 2*time.Second)) }),
 	{"replica.fetch.max.bytes", func(run *history.Run, d dice, _ func(string) bool) { // a batch or a few at a time: to catch up takes long

@@ -184,7 +184,11 @@ func (d *drawer) reentry(t time.Duration) time.Duration {
 	}
 	second.aboutISR(d.chance(0.4))
 	shrunk := Trigger{Kind: WhenISR, Partition: p, Count: int64(max(1, d.Factor-1))}
-	return max(over, d.on(shrunk, t+min(d.telling, (over-t)/2), second, d.length(second.Kind)))
+	length := d.length(second.Kind)
+	if second.Kind == world.CanHold && d.chance(0.5) { // an old session ends, and a new one begins, meanwhile
+		length = d.span(min(2*d.telling, d.longest), min(5*d.telling, d.longest))
+	}
+	return max(over, d.on(shrunk, t+min(d.telling, (over-t)/2), second, length))
 }
 
 // aboutISR makes a fault on messages one on what leaders ask of the controller, or on its answers.
@@ -212,7 +216,11 @@ func (d *drawer) echo(t, over time.Duration) time.Duration {
 	if d.chance(0.5) {
 		when = AfterReleases
 	}
-	return d.on(d.next(when, d.caught.at), t+d.upTo(over-t), f, d.length(f.Kind))
+	length := d.length(f.Kind)
+	if crashes(f.Kind) && d.chance(0.5) { // it is back, as another incarnation, before the message is let go
+		length = d.span(min(50*time.Millisecond, d.longest), min(d.telling, d.longest))
+	}
+	return d.on(d.next(when, d.caught.at), t+d.upTo(over-t), f, length)
 }
 
 // takeAway draws an outage of a broker, a crash most of the time.

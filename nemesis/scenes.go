@@ -12,6 +12,7 @@ import (
 type sketch struct {
 	weight float64         // how often it is drawn, against the others that are possible
 	needs  []world.Ability // one of these at least; none: it is always possible
+	also   []world.Ability // and one of these
 	draw   func(d *drawer, t time.Duration) (over time.Duration)
 }
 
@@ -28,6 +29,7 @@ var scenes = []sketch{
 	{weight: 30, draw: (*drawer).reflex},
 	{weight: 40, needs: messageKinds, draw: (*drawer).race},
 	{weight: 50, needs: messageKinds, draw: (*drawer).reentry},
+	{weight: 60, needs: messageKinds, also: []world.Ability{world.CanElect}, draw: (*drawer).feud},
 	{weight: 25, needs: []world.Ability{world.CanReassign}, draw: (*drawer).move},
 	{weight: 25, needs: []world.Ability{world.CanRecreate}, draw: (*drawer).again},
 	{weight: 20, needs: membershipKinds, draw: (*drawer).upheaval},
@@ -35,7 +37,8 @@ var scenes = []sketch{
 }
 
 func (s sketch) possible(d *drawer) bool {
-	return len(s.needs) == 0 || slices.ContainsFunc(s.needs, func(a world.Ability) bool { return slices.Contains(d.kinds, a) })
+	has := func(a world.Ability) bool { return slices.Contains(d.kinds, a) }
+	return (len(s.needs) == 0 || slices.ContainsFunc(s.needs, has)) && (len(s.also) == 0 || slices.ContainsFunc(s.also, has))
 }
 
 // scene draws the faults that belong together from time t on, and returns when they are over.
