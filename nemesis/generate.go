@@ -144,16 +144,21 @@ func newDrawer(rnd *rand.Rand, s Space) *drawer {
 	return d
 }
 
-// someKinds draws the kinds of this run: one, all, or some; in a quarter of the runs those that nobody dies of, and one other.
+// someKinds draws the kinds of this run: one, all, or some; or those that nobody dies of, and one other; or one that takes data away, and those under
+// which messages still speak of it.
 func (d *drawer) someKinds() []world.Ability {
 	can := d.Can
 	switch x := d.rnd.Float64(); {
-	case x < 0.12:
+	case x < 0.1:
 		return []world.Ability{d.pick(can)}
-	case x < 0.3:
+	case x < 0.25:
 		return can
-	case x < 0.55:
+	case x < 0.45:
 		if kinds := d.gentle(); len(kinds) > 2 {
+			return kinds
+		}
+	case x < 0.65:
+		if kinds := d.brittle(); len(kinds) > 1 {
 			return kinds
 		}
 	}
@@ -168,16 +173,45 @@ func (d *drawer) someKinds() []world.Ability {
 	return kinds
 }
 
-// gentle draws elections, faults on messages and one other kind: the cluster stays whole, leaders change, and what one broker tells another comes when
-// it is no longer true.
+// gentle draws elections, faults on messages, one other kind and perhaps cuts: the cluster stays whole, leaders change, and what one broker tells
+// another comes when it is no longer true.
 func (d *drawer) gentle() []world.Ability {
-	kinds := slices.DeleteFunc(slices.Clone(d.Can), func(a world.Ability) bool { return a != world.CanElect && !world.OfMessages(a) })
-	others := slices.DeleteFunc(slices.Clone(d.Can), func(a world.Ability) bool { return slices.Contains(kinds, a) })
+	kinds := d.only(func(a world.Ability) bool { return a == world.CanElect || world.OfMessages(a) })
+	others := d.only(func(a world.Ability) bool { return a != world.CanElect && !world.OfMessages(a) })
 	if outages := slices.DeleteFunc(slices.Clone(others), func(a world.Ability) bool { return !isOutage(a) }); len(outages) > 0 && d.chance(0.6) {
 		others = outages
 	}
 	if len(others) > 0 {
 		kinds = append(kinds, d.pick(others))
+	}
+	return d.perhaps(kinds, 0.4, world.CanPartition)
+}
+
+// brittle draws one kind that takes data away, faults on messages, and perhaps elections, cuts and moves: who lost data comes back while what is under way
+// speaks of what it had.
+func (d *drawer) brittle() []world.Ability {
+	losing := d.only(loses)
+	if outages := slices.DeleteFunc(slices.Clone(losing), func(a world.Ability) bool { return !isOutage(a) }); len(outages) > 0 && d.chance(0.7) {
+		losing = outages
+	}
+	if len(losing) == 0 {
+		return nil
+	}
+	kinds := append(d.only(world.OfMessages), d.pick(losing))
+	return d.perhaps(kinds, 0.4, world.CanElect, world.CanPartition, world.CanPause, world.CanStop, world.CanReassign)
+}
+
+// only lists those of the kinds that can be that are such.
+func (d *drawer) only(such func(world.Ability) bool) []world.Ability {
+	return slices.DeleteFunc(slices.Clone(d.Can), func(a world.Ability) bool { return !such(a) })
+}
+
+// perhaps adds each of some kinds with a chance.
+func (d *drawer) perhaps(kinds []world.Ability, chance float64, more ...world.Ability) []world.Ability {
+	for _, a := range more {
+		if slices.Contains(d.Can, a) && !slices.Contains(kinds, a) && d.chance(chance) {
+			kinds = append(kinds, a)
+		}
 	}
 	slices.Sort(kinds)
 	return kinds

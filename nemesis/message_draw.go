@@ -153,6 +153,9 @@ func (d *drawer) race(t time.Duration) time.Duration {
 	first := d.fault(d.kind(messageKinds...), p)
 	length := d.length(first.Kind)
 	over := d.add(t, first, length)
+	if d.catches > 0 && d.chance(0.4) {
+		return d.behind(p, t, over)
+	}
 	second := d.fault(d.kind(world.CanElect, world.CanKill, world.CanPowerFail, world.CanPartition, world.CanPause, world.CanStop), p)
 	at := t + d.upTo(over-t)
 	if d.chance(0.3) {
@@ -205,22 +208,32 @@ func (d *drawer) echo(t, over time.Duration) time.Duration {
 	p := d.part()
 	f := d.fault(d.kind(), p)
 	switch x := d.rnd.Float64(); {
-	case x < 0.2:
+	case x < 0.15:
 		f = d.apart(p)
-	case x < 0.45:
+	case x < 0.35:
 		f = d.strike(p)
 	case x < 0.9:
-		f = d.takeAway(d.concerned(p), p)
+		return d.behind(p, t, over)
 	}
 	when := AfterCatches
 	if d.chance(0.5) {
 		when = AfterReleases
 	}
-	length := d.length(f.Kind)
-	if crashes(f.Kind) && d.chance(0.5) { // it is back, as another incarnation, before the message is let go
-		length = d.span(min(50*time.Millisecond, d.longest), min(d.telling, d.longest))
+	return d.on(d.next(when, d.caught.at), t+d.upTo(over-t), f, d.length(f.Kind))
+}
+
+// behind takes away whom the last fault on messages concerns, when it has met one or let go of it; who crashed is often back, as another incarnation, before a
+// message that is held is let go.
+func (d *drawer) behind(p history.Partition, t, over time.Duration) time.Duration {
+	f := d.takeAway(d.concerned(p), p)
+	length, when := d.length(f.Kind), d.next(AfterReleases, d.caught.at)
+	if d.chance(0.65) {
+		when = d.next(AfterCatches, d.caught.at)
+		if crashes(f.Kind) && d.chance(0.7) {
+			length = d.span(min(50*time.Millisecond, d.longest), min(d.telling, d.longest))
+		}
 	}
-	return d.on(d.next(when, d.caught.at), t+d.upTo(over-t), f, length)
+	return d.on(when, t+d.upTo(over-t), f, length)
 }
 
 // takeAway draws an outage of a broker, a crash most of the time.

@@ -36,7 +36,7 @@ type Entry struct {
 
 // lost is as what the loss of a committed message shows: its producer was told, or another value has its offset, or nobody was told yet and a consumer
 // had read it.
-var lost = []string{"lost acknowledged write", "two values at one offset", "read of uncommitted data"}
+var lost = []string{"lost acknowledged write", "two values at one offset", "read of uncommitted data", "end offset goes back"}
 
 // Origin is where the bug comes from, in words: its source, and its row if it has one.
 func (e Entry) Origin() string {
