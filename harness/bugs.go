@@ -47,7 +47,7 @@ type BugRow struct {
 	Signature string        `json:"signature,omitempty"`
 	Number    int           `json:"number"`                // of the run that showed it
 	Seed      uint64        `json:"seed,string,omitempty"` // its seed
-	Lead      string        `json:"lead,omitempty"`        // the line that was added to its plan, where an invariant was broken
+	Lead      []string      `json:"lead,omitempty"`        // the lines that were added to its plan, where an invariant was broken
 	Pursued   int           `json:"runsThatPursuedLeads"`  // besides Runs
 	Runs      int           `json:"runs"`                  // that came to their end
 	Differed  int           `json:"runsThatDiffered"`      // in which the bug changed a decision

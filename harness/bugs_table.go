@@ -74,8 +74,8 @@ func (t BugTally) Markdown() string {
 		if r.Shrunk != nil {
 			lines = fmt.Sprint(r.Shrunk.Lines)
 		}
-		if r.Lead != "" {
-			number += ", with `" + strings.ReplaceAll(r.Lead, "|", `\|`) + "`"
+		for _, line := range r.Lead {
+			number += ", with `" + strings.ReplaceAll(line, "|", `\|`) + "`"
 		}
 		fmt.Fprintf(&out, "| `%s`: %s | %s | %s | %s | %d | %d | %.1f | %s |\n",
 			r.Bug, strings.ReplaceAll(r.Mutation, "|", `\|`), origin, found, number, r.Runs+r.Pursued, r.Differed, r.Seconds, lines)

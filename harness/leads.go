@@ -12,13 +12,13 @@ import (
 )
 
 // A lead is a moment at which an invariant was broken, though nobody but the simulator could see it: a replica in the ISR that lacks what was
-// committed, say. A client sees that only if a leadership ends just then, which is unlikely to be in the plan. So the search carries the same run out
-// again, with one more line that ends one: until then it goes as before, by the same seed.
+// committed, say. A client sees that only if this replica leads before it has caught up, which is unlikely to be in the plan. So the search carries the same
+// run out again, with a line or two more that make it lead: until then it goes as before, by the same seed.
 
 // leadsMax bounds how many leads of one run are pursued.
 const leadsMax = 3
 
-// leadDelays are how long after a lead the leadership ends.
+// leadDelays are how long after a lead that happens.
 var leadDelays = []time.Duration{100 * time.Microsecond, 5 * time.Millisecond, 50 * time.Millisecond, 300 * time.Millisecond}
 
 // search carries a run out and judges it by what clients and logs tell. If that is right, but invariants were broken, it pursues them.
@@ -28,76 +28,78 @@ func search(ctx context.Context, run history.Run) (*Result, error) {
 	if err != nil || res.Verdict.Status == checker.Invalid {
 		return res, err
 	}
-	found, line, tried, err := pursue(ctx, res, leads)
+	found, lines, tried, err := pursue(ctx, res, leads)
 	if found != nil {
-		found.Lead, res = line, found
+		found.Lead, res = lines, found
 	}
 	res.Tries = tried
 	return res, err
 }
 
-// pursue carries a run out once more for every way of ending a leadership at a lead, until one of them breaks the contract as clients and logs tell. It
-// returns that one, with the line, and how many runs it took; nil if none did. The error is the harness's own trouble, or ctx's end.
-func pursue(ctx context.Context, res *Result, leads []checker.Broken) (found *Result, line string, tried int, err error) {
+// pursue carries a run out once more for every way of following a lead, until one of them breaks the contract as clients and logs tell. It
+// returns that one, with the lines, and how many runs it took; nil if none did. The error is the harness's own trouble, or ctx's end.
+func pursue(ctx context.Context, res *Result, leads []checker.Broken) (found *Result, lines []string, tried int, err error) {
 	plan, err := nemesis.Parse(res.Run.Plan)
 	if err != nil {
-		return nil, "", 0, err
+		return nil, nil, 0, err
 	}
 	for _, lead := range leads[:min(len(leads), leadsMax)] {
-		for _, l := range leadLines(res, lead) {
+		for _, more := range leadLines(res, lead) {
 			run := res.Run
-			run.Plan = nemesis.Plan{Lines: append(slices.Clip(plan.Lines), l)}.String()
+			run.Plan = nemesis.Plan{Lines: append(slices.Clip(plan.Lines), more...)}.String()
 			tried++
 			again, err := Simulate(ctx, run, Watch{Blind: true})
 			if err != nil {
-				return nil, "", tried, err
+				return nil, nil, tried, err
 			}
 			if again.Verdict.Status == checker.Invalid {
-				return again, l.String(), tried, nil
+				for _, l := range more {
+					lines = append(lines, l.String())
+				}
+				return again, lines, tried, nil
 			}
 		}
 	}
-	return nil, "", tried, nil
+	return nil, nil, tried, nil
 }
 
-// leadLines are the ways of ending a leadership of the partition of a lead: another replica is elected, or all but one stand still, so that this one leads
-// with what it has then.
-func leadLines(res *Result, lead checker.Broken) (lines []nemesis.Line) {
+// leadLines are the ways of making each replica of a lead's partition its leader with what it has then: it hears of no other broker's log, and is elected; or
+// all others stand still.
+func leadLines(res *Result, lead checker.Broken) (ways [][]nemesis.Line) {
 	began, loaded := loadBegan(res.History)
 	at, end := time.Duration(lead.Time)-began, res.Run.Duration-time.Second
 	if !loaded || at < 0 || !slices.Contains(Partitions(res.Run), lead.Partition) {
 		return nil
 	}
-	var faults []nemesis.Fault
 	replicas := replicasOf(res.History, lead.Partition)
-	for _, b := range replicas {
-		alone := nemesis.Fault{Kind: world.CanPause}
-		for _, other := range replicas {
-			if other != b {
-				alone.Targets = append(alone.Targets, nemesis.Target{Role: nemesis.Number, Broker: other})
-			}
-		}
-		if len(alone.Targets) > 0 {
-			faults = append(faults, alone)
-		}
-		faults = append(faults, nemesis.Fault{Kind: world.CanElect, Partition: lead.Partition, Targets: []nemesis.Target{{Role: nemesis.Number, Broker: b}}})
-	}
 	for _, delay := range leadDelays {
 		t := (at + delay).Truncate(time.Microsecond)
-		for _, f := range faults {
-			l := nemesis.Line{Trigger: nemesis.Trigger{Kind: nemesis.AtTime, At: t}, Fault: f}
-			if f.Kind != world.CanElect {
-				l.For = leadLength
+		if t >= end {
+			break
+		}
+		line := func(f nemesis.Fault, length time.Duration) nemesis.Line {
+			return nemesis.Line{Trigger: nemesis.Trigger{Kind: nemesis.AtTime, At: t}, Fault: f, For: length}
+		}
+		for _, b := range replicas {
+			one := []nemesis.Target{{Role: nemesis.Number, Broker: b}}
+			apart := nemesis.Fault{Kind: world.CanPartition, Targets: one, Others: []nemesis.Target{{Role: nemesis.Rest}}, Port: world.BrokerPort}
+			elected := nemesis.Fault{Kind: world.CanElect, Partition: lead.Partition, Targets: one}
+			ways = append(ways, []nemesis.Line{line(apart, leadLength), line(elected, 0)}, []nemesis.Line{line(elected, 0)})
+			alone := nemesis.Fault{Kind: world.CanPause}
+			for _, other := range replicas {
+				if other != b {
+					alone.Targets = append(alone.Targets, nemesis.Target{Role: nemesis.Number, Broker: other})
+				}
 			}
-			if t < end {
-				lines = append(lines, l)
+			if len(alone.Targets) > 0 {
+				ways = append(ways, []nemesis.Line{line(alone, leadLength)})
 			}
 		}
 	}
-	return lines
+	return ways
 }
 
-// leadLength is how long a leader is away: longer than any session that is drawn.
+// leadLength is how long others are away: longer than any session that is drawn.
 const leadLength = 5 * time.Second
 
 // replicasOf is where a partition was when it was last looked at.

@@ -9,7 +9,7 @@ import (
 )
 
 // TestALeadIsPursued takes the last line from a bug's scenario: then the ISR holds a replica that lacks what was acknowledged, and nobody dies. An invariant
-// tells; the search ends a leadership there, and a write is lost. The run that it returns repeats; and without the bug there is no lead.
+// tells; the search makes that replica lead, and a write is lost. The run that it returns repeats; and without the bug there is no lead.
 func TestALeadIsPursued(t *testing.T) {
 	text, err := os.ReadFile("testdata/bugs/no-partition-epoch-check.txt")
 	if err != nil {
@@ -30,8 +30,8 @@ func TestALeadIsPursued(t *testing.T) {
 		t.Fatalf("%v, %s with %d leads, expected valid and one at least", err, alone.Verdict.Status, len(leads))
 	}
 	res, err := search(t.Context(), run)
-	if err != nil || res.Verdict.Status != checker.Invalid || res.Lead == "" || res.Tries == 0 || !strings.Contains(strings.Join(strings.Fields(res.Run.Plan), " "), res.Lead) {
-		t.Fatalf("%v, %s after %d tries, with the line %q in\n%s", err, res.Verdict.Status, res.Tries, res.Lead, res.Run.Plan)
+	if err != nil || res.Verdict.Status != checker.Invalid || len(res.Lead) == 0 || res.Tries == 0 || !strings.Contains(strings.Join(strings.Fields(res.Run.Plan), " "), res.Lead[0]) {
+		t.Fatalf("%v, %s after %d tries, with the lines %q in\n%s", err, res.Verdict.Status, res.Tries, res.Lead, res.Run.Plan)
 	}
 	again, err := Simulate(t.Context(), res.Run, Watch{Blind: true})
 	if err != nil || again.Hash != res.Hash {

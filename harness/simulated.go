@@ -21,7 +21,7 @@ type Result struct {
 	Virtual time.Duration // simulated time
 	Wall    time.Duration // of the run and the check
 	Differs int64         // decisions that the bug which is on changed (package bug)
-	Lead    string        // the line that was added to the plan, see pursue; "" for none
+	Lead    []string      // the lines that were added to the plan, see pursue
 	Tries   int           // runs that pursued its leads
 	Trail   []uint32      // of each event, the low half of the trace hash up to it; kept on request
 

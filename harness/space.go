@@ -88,7 +88,7 @@ var knobs = []knob{
 		}
 	}},
 	{"rate", func(run *history.Run, d dice, _ func(string) bool) {
-		run.Rate = math.Round(d.log(80, 200))
+		run.Rate = math.Round(d.log(50, 200))
 	}},
 	{"broker.session.timeout.ms", func(run *history.Run, d dice, kept func(string) bool) {
 		session := d.span(600*time.Millisecond, 3*time.Second)
@@ -190,6 +190,6 @@ var GeneratorHash = sync.OnceValue(func() string {
 		}
 		_ = enc.Encode(run) // neither a run nor a hash can fail
 	}
-	_ = enc.Encode([]any{leadsMax, leadDelays, leadLength})
+	_ = enc.Encode([]any{leadsMax, leadDelays, leadLength, "apart and elected, elected, alone"})
 	return hex.EncodeToString(h.Sum(nil)[:8])
 })

@@ -36,7 +36,9 @@ func (d *drawer) aside(from, to Target, p history.Partition) Fault {
 		ends[1] = []Target{{Role: Rest}}
 	}
 	switch {
-	case world.OfMessages(f.Kind) && d.chance(0.85):
+	case world.OfMessages(f.Kind) && d.chance(0.1): // nobody writes, and the logs stay as they are
+		f.API, f.Responses, f.Targets, f.Others, f.Nth = "produce", false, []Target{{Role: Clients}}, []Target{from}, 0
+	case world.OfMessages(f.Kind) && d.chance(0.9):
 		f = d.fetches(f, p)
 		f.Targets, f.Others = ends[0], ends[1]
 	case f.Kind == world.CanPartition && d.chance(0.7): // it goes on as before, and hears of no decision

@@ -231,8 +231,8 @@ func (t *bugTable) print(r harness.BugRow) {
 		t.name, r.Bug, row, t.source, r.Source, r.Runs+r.Pursued, r.Differed, r.Seconds, lines, shrinking, r.Outcome())
 	if r.Seed != 0 {
 		fmt.Fprintf(t.out, "    run %d, seed %d: %s\n    again: %s\n", r.Number, r.Seed, r.Signature, r.Again(t.master))
-		if r.Lead != "" {
-			fmt.Fprintf(t.out, "    with one more line in its plan, where an invariant was broken: %s\n", r.Lead)
+		for _, line := range r.Lead {
+			fmt.Fprintf(t.out, "    with one more line in its plan, where an invariant was broken: %s\n", line)
 		}
 	}
 	if r.Shrunk != nil {
