@@ -18,8 +18,16 @@ import (
 // leadsMax bounds how many leads of one run are pursued.
 const leadsMax = 3
 
-// leadDelays are how long after a lead that happens.
-var leadDelays = []time.Duration{100 * time.Microsecond, 5 * time.Millisecond, 50 * time.Millisecond, 300 * time.Millisecond}
+// leadWays are the ways: when the replica parts from the others' logs and is elected, or all others stand still, after the lead.
+var leadWays = []leadWay{
+	{elected: 100 * time.Microsecond},
+	{elected: 50 * time.Millisecond},
+	{alone: 100 * time.Microsecond},
+	{alone: 50 * time.Millisecond},
+}
+
+// leadWay is one of them; 0 is not at all.
+type leadWay struct{ elected, alone time.Duration }
 
 // search carries a run out and judges it by what clients and logs tell. If that is right, but invariants were broken, it pursues them.
 func search(ctx context.Context, run history.Run) (*Result, error) {
@@ -72,27 +80,26 @@ func leadLines(res *Result, lead checker.Broken) (ways [][]nemesis.Line) {
 		return nil
 	}
 	replicas := replicasOf(res.History, lead.Partition)
-	for _, delay := range leadDelays {
-		t := (at + delay).Truncate(time.Microsecond)
-		if t >= end {
-			break
-		}
-		line := func(f nemesis.Fault, length time.Duration) nemesis.Line {
-			return nemesis.Line{Trigger: nemesis.Trigger{Kind: nemesis.AtTime, At: t}, Fault: f, For: length}
-		}
+	for _, w := range leadWays {
 		for _, b := range replicas {
-			one := []nemesis.Target{{Role: nemesis.Number, Broker: b}}
-			apart := nemesis.Fault{Kind: world.CanPartition, Targets: one, Others: []nemesis.Target{{Role: nemesis.Rest}}, Port: world.BrokerPort}
-			elected := nemesis.Fault{Kind: world.CanElect, Partition: lead.Partition, Targets: one}
-			ways = append(ways, []nemesis.Line{line(apart, leadLength), line(elected, 0)}, []nemesis.Line{line(elected, 0)})
-			alone := nemesis.Fault{Kind: world.CanPause}
-			for _, other := range replicas {
-				if other != b {
-					alone.Targets = append(alone.Targets, nemesis.Target{Role: nemesis.Number, Broker: other})
+			var lines []nemesis.Line
+			line := func(after time.Duration, f nemesis.Fault, length time.Duration) {
+				if t := (at + after).Truncate(time.Microsecond); after != 0 && len(f.Targets) > 0 && t >= 0 && t < end {
+					lines = append(lines, nemesis.Line{Trigger: nemesis.Trigger{Kind: nemesis.AtTime, At: t}, Fault: f, For: length})
 				}
 			}
-			if len(alone.Targets) > 0 {
-				ways = append(ways, []nemesis.Line{line(alone, leadLength)})
+			one := []nemesis.Target{{Role: nemesis.Number, Broker: b}}
+			line(w.elected, nemesis.Fault{Kind: world.CanPartition, Targets: one, Others: []nemesis.Target{{Role: nemesis.Rest}}, Port: world.BrokerPort}, leadLength)
+			line(w.elected, nemesis.Fault{Kind: world.CanElect, Partition: lead.Partition, Targets: one}, 0)
+			var others []nemesis.Target
+			for _, other := range replicas {
+				if other != b {
+					others = append(others, nemesis.Target{Role: nemesis.Number, Broker: other})
+				}
+			}
+			line(w.alone, nemesis.Fault{Kind: world.CanPause, Targets: others}, leadLength)
+			if len(lines) > 0 {
+				ways = append(ways, lines)
 			}
 		}
 	}

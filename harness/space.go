@@ -190,6 +190,6 @@ var GeneratorHash = sync.OnceValue(func() string {
 		}
 		_ = enc.Encode(run) // neither a run nor a hash can fail
 	}
-	_ = enc.Encode([]any{leadsMax, leadDelays, leadLength, "apart and elected, elected, alone"})
+	_ = enc.Encode([]any{leadsMax, fmt.Sprint(leadWays), leadLength})
 	return hex.EncodeToString(h.Sum(nil)[:8])
 })
