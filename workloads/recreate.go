@@ -31,51 +31,40 @@ func Recreate(env world.Env, c world.Cluster, client, topic string, factor int, 
 
 // recreating is a topic that is deleted and created again.
 type recreating struct {
-	client  *client
-	topic   string
-	factor  int
-	parts   int
-	old     [16]byte // of the incarnation that is to go
-	deleted bool
+	client *client
+	topic  string
+	factor int
+	parts  int
 }
 
-// step asks a broker for the topic and brings it one step nearer.
+// step deletes the incarnation that a broker tells of, if it tells of one, and creates the next. A broker that is behind tells of one that is long
+// gone, or of none while there is one: only the answer to CreateTopics says which is the new one. One whose answer was lost goes too.
 func (r *recreating) step(via history.BrokerID) (string, error) {
-	md, err := askMetadata(r.client, via, r.topic)
-	switch {
+	switch md, err := askMetadata(r.client, via, r.topic); {
 	case errors.Is(err, kerr.UnknownTopicOrPartition):
-		r.deleted = true
-		return r.create(via)
 	case err != nil:
 		return "", err
-	}
-	t := &md.Topics[0]
-	if r.deleted && t.TopicID != r.old {
-		return history.Incarnation(r.topic, t.TopicID), nil
-	}
-	if r.old == [16]byte{} {
-		r.old, r.parts = t.TopicID, len(t.Partitions)
-	}
-	if !r.deleted {
-		if err := r.remove(via); err != nil {
+	default:
+		t := &md.Topics[0]
+		r.parts = max(1, len(t.Partitions))
+		if err := r.remove(via, t.TopicID); err != nil {
 			return "", err
 		}
-		r.deleted = true
 	}
 	return r.create(via)
 }
 
-func (r *recreating) remove(via history.BrokerID) error {
+func (r *recreating) remove(via history.BrokerID, id [16]byte) error {
 	req, resp := kmsg.NewPtrDeleteTopicsRequest(), kmsg.NewPtrDeleteTopicsResponse()
 	req.Version, req.TimeoutMillis = deleteVersion, millis(r.client.timeout)
-	req.Topics = []kmsg.DeleteTopicsRequestTopic{{TopicID: r.old}}
+	req.Topics = []kmsg.DeleteTopicsRequestTopic{{TopicID: id}}
 	if err := r.client.call(via, req, resp); err != nil {
 		return fmt.Errorf("DeleteTopics at broker %d: %w", via, err)
 	}
 	if len(resp.Topics) != 1 {
 		return fmt.Errorf("DeleteTopics at broker %d: %w: %d topics", via, errMalformed, len(resp.Topics))
 	}
-	if err := kerr.ErrorForCode(resp.Topics[0].ErrorCode); err != nil && !errors.Is(err, kerr.UnknownTopicID) { // gone already: an earlier request did it
+	if err := kerr.ErrorForCode(resp.Topics[0].ErrorCode); err != nil && !errors.Is(err, kerr.UnknownTopicID) { // gone already
 		return fmt.Errorf("DeleteTopics at broker %d: %w", via, err)
 	}
 	return nil
@@ -93,7 +82,7 @@ func (r *recreating) create(via history.BrokerID) (string, error) {
 	if len(resp.Topics) != 1 {
 		return "", fmt.Errorf("CreateTopics at broker %d: %w: %d topics", via, errMalformed, len(resp.Topics))
 	}
-	if err := kerr.ErrorForCode(resp.Topics[0].ErrorCode); err != nil { // if it exists, the next look tells its id
+	if err := kerr.ErrorForCode(resp.Topics[0].ErrorCode); err != nil {
 		return "", fmt.Errorf("CreateTopics at broker %d: %w", via, err)
 	}
 	return history.Incarnation(r.topic, resp.Topics[0].TopicID), nil

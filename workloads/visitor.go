@@ -21,6 +21,7 @@ type Visitor struct {
 	id      [16]byte // of the incarnation that the last metadata told
 	to      route
 	reached map[[16]byte]history.Offset // how far each was read; looked up only
+	marked  [16]byte                    // the incarnation that acknowledged the last marker, zero before the first
 	sent    int
 }
 
@@ -142,22 +143,10 @@ func (v *Visitor) Settle(within time.Duration) error {
 	for {
 		err := fmt.Errorf("%s: nobody told its leader", v.Topic)
 		if v.find(deadline) {
-			op := v.write(v.process(v.settler()), -1, true)
-			if op.Outcome == history.OK {
-				break
+			if err = v.rest(); err == nil {
+				return nil
 			}
-			err = fmt.Errorf("%s: marker %s at broker %d: %s", op.Partition, op.Value, op.Broker, op.Error)
-		}
-		if v.Env.Now()+backoff > deadline {
-			return fmt.Errorf("not settled within %s: %w", within, err)
-		}
-		v.Env.Sleep(backoff)
-	}
-	own := Append{Topic: v.incarnation().Topic, Parts: 1, Factor: v.Factor}
-	for {
-		err := own.unsettled(v.Cluster.Observe())
-		if err == nil {
-			return nil
+			v.to.leader = history.NoBroker
 		}
 		if v.Env.Now()+backoff > deadline {
 			return fmt.Errorf("not settled within %s: %w", within, err)
@@ -166,24 +155,32 @@ func (v *Visitor) Settle(within time.Duration) error {
 	}
 }
 
-// Final reads the present incarnation from its log start to its high watermark, as polls marked Final. An empty log is read too, and so is the end
-// where records were removed up to there meanwhile: an answer must tell that the log begins there.
+// rest says what is not as it is at rest in the incarnation that a broker told of, nil if all is. A broker that is behind may tell of one that is gone,
+// and leaders that are behind may even acknowledge its marker: it is not observed any more, and whoever asks again is told of the present one.
+func (v *Visitor) rest() error {
+	if v.id != v.marked {
+		op := v.write(v.process(v.settler()), -1, true)
+		if op.Outcome != history.OK {
+			return fmt.Errorf("%s: marker %s at broker %d: %s", op.Partition, op.Value, op.Broker, op.Error)
+		}
+		v.marked = v.id
+	}
+	own := Append{Topic: v.incarnation().Topic, Parts: 1, Factor: v.Factor}
+	return own.unsettled(v.Cluster.Observe())
+}
+
+// Final reads the incarnation that settled, or the one that is told of if none did, from its log start to its high watermark, as polls marked Final. An
+// empty log is read too, and so is the end where records were removed up to there meanwhile: an answer must tell that the log begins there.
 func (v *Visitor) Final(within time.Duration) error {
 	deadline := v.Env.Now() + within
 	defer v.client.close()
 	process := v.process(v.finisher())
-	started, end := false, history.Offset(0)
+	var started [16]byte // the incarnation of which start and end are known
+	end := history.Offset(0)
 	for {
 		err := fmt.Errorf("nobody told its leader")
 		if v.find(deadline) {
-			p := history.Partition{Topic: v.Topic}
-			if !started {
-				if v.reached[v.id], err = listOffset(v.client, p, v.to, earliest); err == nil {
-					end, err = listOffset(v.client, p, v.to, latest)
-				}
-				started = err == nil
-			}
-			if started {
+			if err = v.bounds(&started, &end); err == nil {
 				op := v.read(process, true)
 				if op.Outcome == history.OK && v.reached[v.id] >= end {
 					return nil
@@ -200,4 +197,23 @@ func (v *Visitor) Final(within time.Duration) error {
 		}
 		v.Env.Sleep(backoff)
 	}
+}
+
+// bounds begins the final read of the incarnation that a broker told of, if it is another than the one that has begun.
+func (v *Visitor) bounds(started *[16]byte, end *history.Offset) (err error) {
+	switch {
+	case v.marked != [16]byte{} && v.id != v.marked:
+		return fmt.Errorf("a broker still tells of %s", v.incarnation())
+	case *started == v.id:
+		return nil
+	}
+	p := history.Partition{Topic: v.Topic}
+	if v.reached[v.id], err = listOffset(v.client, p, v.to, earliest); err != nil {
+		return err
+	}
+	if *end, err = listOffset(v.client, p, v.to, latest); err != nil {
+		return err
+	}
+	*started = v.id
+	return nil
 }
