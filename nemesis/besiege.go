@@ -22,11 +22,15 @@ func (d *drawer) besiege(t time.Duration) time.Duration {
 		case world.OfMessages(f.Kind) && d.chance(0.5): // beyond the end of a session
 			length = d.span(min(d.telling, d.longest), min(5*d.telling, d.longest))
 		}
-		if d.catches > before && !world.OfMessages(f.Kind) && d.chance(0.4) {
+		switch {
+		case f.API == "alter-partition" && d.chance(0.6): // what lets it in again
+			shrunk := Trigger{Kind: WhenISR, Partition: p, Count: int64(max(1, d.Factor-1))}
+			over = max(over, d.on(shrunk, at, f, length))
+		case d.catches > before && !world.OfMessages(f.Kind) && d.chance(0.4):
 			over = max(over, d.on(d.next(AfterCatches, d.caught.at), at, f, length))
-			continue
+		default:
+			over = max(over, d.add(at, f, length))
 		}
-		over = max(over, d.add(at, f, length))
 	}
 	return over
 }

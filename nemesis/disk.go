@@ -47,7 +47,7 @@ func brokenDiskOf(k kind) kind {
 }
 
 // rareDisk is how often faults of disks are drawn: there are many kinds, and to the cluster most are a power failure.
-const rareDisk = 0.25
+const rareDisk = 0.4
 
 // readIOError reads targets, and whether it is a read that fails.
 func readIOError(w *words, f *Fault) (err error) {

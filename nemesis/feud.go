@@ -16,9 +16,18 @@ func (d *drawer) feud(t time.Duration) time.Duration {
 	parties := slices.Clone(d.Brokers)
 	d.rnd.Shuffle(len(parties), func(i, j int) { parties[i], parties[j] = parties[j], parties[i] })
 	parties = parties[:min(3, len(parties))]
-	one := func() Target { return Target{Role: Number, Broker: parties[d.rnd.IntN(len(parties))]} }
+	one := func() Target { // the first is in it more than the others
+		if d.chance(0.3) {
+			return Target{Role: Number, Broker: parties[0]}
+		}
+		return Target{Role: Number, Broker: parties[d.rnd.IntN(len(parties))]}
+	}
 	within := d.span(500*time.Millisecond, 3*time.Second)
 	over := t
+	if slices.Contains(d.kinds, world.CanHold) && d.chance(0.5) { // nobody writes, and the logs stay as they are
+		lull := Fault{Kind: world.CanHold, Shape: OneWay, API: "produce", Targets: []Target{{Role: Clients}}, Others: []Target{{Role: Rest}}}
+		over = d.add(t+d.upTo(within), lull, d.span(min(200*time.Millisecond, d.longest), min(3*time.Second, d.longest)))
+	}
 	for range 2 + d.rnd.IntN(4) {
 		over = max(over, d.add(t+d.upTo(within), d.aside(one(), one(), p), d.span(min(200*time.Millisecond, d.longest), min(3*time.Second, d.longest))))
 	}
@@ -36,8 +45,6 @@ func (d *drawer) aside(from, to Target, p history.Partition) Fault {
 		ends[1] = []Target{{Role: Rest}}
 	}
 	switch {
-	case world.OfMessages(f.Kind) && d.chance(0.1): // nobody writes, and the logs stay as they are
-		f.API, f.Responses, f.Targets, f.Others, f.Nth = "produce", false, []Target{{Role: Clients}}, []Target{from}, 0
 	case world.OfMessages(f.Kind) && d.chance(0.9):
 		f = d.fetches(f, p)
 		f.Targets, f.Others = ends[0], ends[1]

@@ -29,7 +29,7 @@ var scenes = []sketch{
 	{weight: 30, draw: (*drawer).reflex},
 	{weight: 40, needs: messageKinds, draw: (*drawer).race},
 	{weight: 50, needs: messageKinds, draw: (*drawer).reentry},
-	{weight: 50, draw: (*drawer).besiege},
+	{weight: 70, draw: (*drawer).besiege},
 	{weight: 90, needs: messageKinds, also: []world.Ability{world.CanElect}, draw: (*drawer).feud},
 	{weight: 25, needs: []world.Ability{world.CanReassign}, draw: (*drawer).move},
 	{weight: 25, needs: []world.Ability{world.CanRecreate}, draw: (*drawer).again},
