@@ -24,6 +24,7 @@ type pass struct {
 
 // passes lists them in their order: what is removed early need not be looked at later.
 var passes = []pass{
+	{"end", false, earlierEnd},
 	{"lines", false, fewerLines},
 	{"a line", true, eachLineLess},
 	{"earlier", true, earlier},
@@ -50,6 +51,26 @@ func planOf(run history.Run) nemesis.Plan {
 func planned(run history.Run, lines []nemesis.Line) history.Run {
 	run.Plan = nemesis.Plan{Lines: lines}.String()
 	return run
+}
+
+// earlierEnd proposes to end the load sooner, and with it all that the plan has at a later time: what came after the failure has nothing to do with it, and
+// every try after this one costs less.
+func earlierEnd(run history.Run) (out []history.Run) {
+	for eighths := time.Duration(2); eighths < 8; eighths++ {
+		end := (run.Duration * eighths / 8).Round(time.Second)
+		if end < 2*time.Second || end >= run.Duration {
+			continue
+		}
+		var lines []nemesis.Line
+		for _, l := range planOf(run).Lines {
+			if at := l.Trigger.At + l.Trigger.Plus; at < end {
+				l.For = min(l.For, end-at)
+				lines = append(lines, l)
+			}
+		}
+		out = append(out, shortened(planned(run, lines), end))
+	}
+	return out
 }
 
 // fewerLines proposes to leave out half of the plan, then a quarter, and so on down to two lines (delta debugging). Later lines go first:

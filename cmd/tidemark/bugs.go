@@ -158,6 +158,11 @@ func drawn(entries []bug.Entry, n int, seed uint64) []bug.Entry {
 
 func bugs(c *cobra.Command, p harness.Proof, entries []bug.Entry, w bugsWanted) error {
 	out := c.OutOrStdout()
+	if w.scenarios != "" {
+		if err := os.MkdirAll(w.scenarios, 0o755); err != nil {
+			return trouble(err)
+		}
+	}
 	fmt.Fprintf(c.ErrOrStderr(), "tidemark %s, %s from master seed %d, %v for each on %s, generator %s\n",
 		harness.Version, counted(len(entries), "known bug"), p.Master, p.Budget, counted(p.Workers, "worker"), harness.GeneratorHash())
 	table := newBugTable(out, entries, p.Master)
