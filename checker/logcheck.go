@@ -35,7 +35,7 @@ type partCheck struct {
 	found  []int32 // of each send: 1 + its slot in the log, 0 if it is not there
 	polls  []int32 // positions of its polls in the history, in order of invocation
 	finals []int32 // of those that are final reads and succeeded
-	seeks  []int32 // and of its seeks
+	seeks  []int32 // and of its seeks, and of the ListOffsets that were told where it begins
 	lists  []int32 // and of the ListOffsets that were told where it ends
 	// deletes are the positions of its DeleteRecords, and removable is the offset below which somebody asked for records to be removed, or
 	// retention may remove them.

@@ -13,7 +13,7 @@ type reading struct {
 	next  history.Offset // where its last answer ended, or where it moved itself since
 	from  history.Offset // where its last answer ended
 	moved bool           // it moved itself since its last answer: a seek
-	start history.Offset // the highest log start that it was told
+	start history.Offset // the highest log start that it was told, where brokers remove records unasked also by ListOffsets
 
 	got    []span   // what its answers went through
 	passed []passed // what it was moved past
@@ -88,14 +88,19 @@ func (f *positions) follow(i int32, op *history.Op, end history.Offset) {
 	r.next, r.from, r.moved = end, end, false
 }
 
-// seek takes in that a consumer moved itself.
+// seek takes in that a consumer moved itself, or was told where the log begins. What a leader's retention has removed the next leader may still have,
+// but whoever was told that it is gone need not come back for it.
 func (f *positions) seek(op *history.Op) {
 	r := f.consumers[op.Process]
-	if r == nil {
-		r = &reading{from: op.Position}
-		f.consumers[op.Process] = r
+	switch told := op.Kind == history.ListOffsets; {
+	case told && r != nil && !f.c.dense:
+		r.start = max(r.start, op.Offset)
+	case told:
+	case r == nil:
+		f.consumers[op.Process] = &reading{next: op.Position, from: op.Position, moved: true}
+	default:
+		r.next, r.moved = op.Position, true
 	}
-	r.next, r.moved = op.Position, true
 }
 
 // began says where a consumer had to go on.

@@ -22,6 +22,11 @@ func tellsEnd(op *history.Op) bool {
 	return op.Kind == history.ListOffsets && op.Position == history.Latest && op.Outcome == history.OK
 }
 
+// tellsStart reports whether an operation is a ListOffsets that was told where the log begins.
+func tellsStart(op *history.Op) bool {
+	return op.Kind == history.ListOffsets && op.Position == history.Earliest && op.Outcome == history.OK
+}
+
 func isFinal(op *history.Op) bool { return op.Final && op.Outcome == history.OK }
 
 func (s *portion) count(ops []history.Op) {
@@ -45,6 +50,8 @@ func (s *portion) count(ops []history.Op) {
 		case history.ListOffsets:
 			if tellsEnd(op) {
 				t.lists++
+			} else if tellsStart(op) {
+				t.seeks++
 			}
 		case history.DeleteRecords:
 			t.deletes++
@@ -76,6 +83,9 @@ func (s *portion) sort(ops []history.Op, first int) {
 			if tellsEnd(op) {
 				t.part.lists[t.lists] = at
 				t.lists++
+			} else if tellsStart(op) {
+				t.part.seeks[t.seeks] = at
+				t.seeks++
 			}
 		case history.DeleteRecords:
 			t.part.deletes[t.deletes] = at
