@@ -186,17 +186,7 @@ func (c *fakeConn) Receive(timeout time.Duration) ([]byte, error) {
 
 // serve answers one request; nil is no answer.
 func (f *fakeCluster) serve(c *fakeConn, frame []byte) []byte {
-	key, version := int16(binary.BigEndian.Uint16(frame)), int16(binary.BigEndian.Uint16(frame[2:]))
-	correlation := frame[4:8]
-	body := frame[10+binary.BigEndian.Uint16(frame[8:]):]
-	req := kmsg.RequestForKey(key)
-	req.SetVersion(version)
-	if req.IsFlexible() {
-		body = body[1:]
-	}
-	if err := req.ReadFrom(body); err != nil {
-		panic(fmt.Sprintf("request %d version %d: %v", key, version, err))
-	}
+	req := readRequest(frame)
 	if r, ok := req.(*kmsg.FetchRequest); ok {
 		f.await(r)
 	}
@@ -240,7 +230,27 @@ func (f *fakeCluster) serve(c *fakeConn, frame []byte) []byte {
 	if resp == nil {
 		return nil
 	}
-	out := append([]byte(nil), correlation...)
+	return answering(frame, resp)
+}
+
+// readRequest reads a frame that a client sent.
+func readRequest(frame []byte) kmsg.Request {
+	key, version := int16(binary.BigEndian.Uint16(frame)), int16(binary.BigEndian.Uint16(frame[2:]))
+	body := frame[10+binary.BigEndian.Uint16(frame[8:]):]
+	req := kmsg.RequestForKey(key)
+	req.SetVersion(version)
+	if req.IsFlexible() {
+		body = body[1:]
+	}
+	if err := req.ReadFrom(body); err != nil {
+		panic(fmt.Sprintf("request %d version %d: %v", key, version, err))
+	}
+	return req
+}
+
+// answering is the frame that answers a frame.
+func answering(frame []byte, resp kmsg.Response) []byte {
+	out := append([]byte(nil), frame[4:8]...)
 	if resp.IsFlexible() {
 		out = append(out, 0)
 	}
