@@ -49,10 +49,13 @@ soak-space: build
 	bin/tidemark hunt --duration 60s --max-seeds 10000
 
 # Every known bug's scenario: what it fails of with the bug on, and that it is valid without. Then random search for ten bugs that the date
-# draws, each within its budget. Under four minutes on two cores.
+# draws, each within its budget, from among those that the search finds within seconds. Under four minutes on two cores.
 test-bugs: build
 	go test -count 1 -run '^TestBugs$$' ./harness
-	bin/tidemark bugs --draw 10 --master $$(date -u +%Y%m%d) --budget 60s --no-shrink
+	bin/tidemark bugs --draw 10 --without $(SLOW_BUGS) --master $$(date -u +%Y%m%d) --budget 60s --no-shrink
+
+# Bugs that take the search a good part of a minute, or minutes (docs/bugs.md): a budget of seconds would miss them on some days.
+SLOW_BUGS := stale-fetch-answer,stale-broker-epoch,unfenced-fetch,unfenced-incremental-fetch,no-partition-epoch-check,join-at-stale-hw
 
 # All known bugs by random search, each run that shows one shrunk: writes docs/bugs.md. Under twenty minutes on two cores, most of it shrinking.
 bugs: build

@@ -35,8 +35,11 @@ type Entry struct {
 }
 
 // lost is as what the loss of a committed message shows: its producer was told, or another value has its offset, or nobody was told yet and a consumer
-// had read it.
+// had read it, or was told of an end beyond it.
 var lost = []string{"lost acknowledged write", "two values at one offset", "read of uncommitted data", "end offset goes back"}
+
+// unsettled is as what a read of what is not committed shows: by itself, by its failure that was told, or by what was committed at its offset, if that is read too.
+var unsettled = []string{"read of uncommitted data", "read of a failed write", "two values at one offset"}
 
 // Origin is where the bug comes from, in words: its source, and its row if it has one.
 func (e Entry) Origin() string {

@@ -20,12 +20,12 @@ var fetch = []Entry{
 	{
 		Name: ReadPastHW, Row: 59, Source: "KAFKA-725",
 		Mutation: "a leader serves consumers up to its log end, not its high watermark",
-		Shows:    []string{"read of uncommitted data"}, Visible: true, Needs: []string{"partition", "kill"},
+		Shows:    unsettled, Visible: true, Needs: []string{"partition", "kill"},
 	},
 	{
 		Name: FollowerReadsPastHW, Row: 59, Source: "KIP-392, KAFKA-725",
 		Mutation: "a follower serves consumers up to its log end, not its high watermark",
-		Shows:    []string{"read of uncommitted data", "read of a failed write"}, Visible: true, Needs: []string{"partition", "kill"},
+		Shows:    unsettled, Visible: true, Needs: []string{"partition", "kill"},
 	},
 	{
 		Name: UnfencedIncrementalFetch, Row: 21, Source: "KAFKA-9338, KIP-227, KIP-320",

@@ -38,6 +38,6 @@ var storage = []Entry{
 	{
 		Name: UnstableReadLimit, Row: 50, Source: "KAFKA-9196, KAFKA-9835, KAFKA-9807",
 		Mutation: "where the high watermark is the first offset of a segment, its position is still that of the one before, and consumers read that segment to its end",
-		Shows:    []string{"read of uncommitted data", "two values at one offset"}, Visible: true, Needs: []string{"partition"},
+		Shows:    unsettled, Visible: true, Needs: []string{"partition"},
 	},
 }

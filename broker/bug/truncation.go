@@ -52,7 +52,7 @@ var truncation = []Entry{
 	{
 		Name: HWBeforeTruncation, Row: 6, Source: "KAFKA-14704",
 		Mutation: "a follower takes over the high watermark of an answer that tells it to truncate, before it does",
-		Shows:    []string{"read of uncommitted data", "read of a failed write"}, Visible: true, Needs: []string{"partition", "elect"},
+		Shows:    unsettled, Visible: true, Needs: []string{"partition", "elect"},
 	},
 	{
 		Name: DivergingFetchCredited, Row: 7, Source: "KAFKA-13141",

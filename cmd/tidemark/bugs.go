@@ -24,6 +24,7 @@ func bugsCommand() *cobra.Command {
 	var w bugsWanted
 	var master string
 	var noShrink, list, beyond bool
+	var without []string
 	var draw int
 	c := &cobra.Command{
 		Use:   "bugs [NAME...]",
@@ -43,6 +44,15 @@ func bugsCommand() *cobra.Command {
 			}
 			if p.Master, err = parseSeed("master", master); err != nil {
 				return err
+			}
+			for _, name := range without {
+				if _, err := bug.Parse(name); err != nil {
+					return usage(fmt.Errorf("--without: %w", err))
+				}
+			}
+			entries = slices.DeleteFunc(slices.Clone(entries), func(e bug.Entry) bool { return slices.Contains(without, string(e.Name)) })
+			if len(entries) == 0 {
+				return usage(fmt.Errorf("--without %s leaves no bug to search for", strings.Join(without, ",")))
 			}
 			if draw < 0 || draw > len(entries) {
 				return usage(fmt.Errorf("--draw %d, expected 0 to %d", draw, len(entries)))
@@ -68,6 +78,7 @@ func bugsCommand() *cobra.Command {
 	f.StringVar(&master, "master", "", "the seed that the runs' seeds are drawn from, as in tidemark hunt (default: drawn, and printed)")
 	f.StringVar(&master, "seed", "", "the same as --master")
 	f.IntVar(&draw, "draw", 0, "show so many of the bugs only, drawn from the master seed; 0 is all")
+	f.StringSliceVar(&without, "without", nil, "bugs to leave out")
 	f.DurationVar(&p.Budget, "budget", 2*time.Minute, "of the search for one bug: start no run after so long")
 	f.IntVar(&p.Seeds, "max-seeds", 1_000_000, "at most so many runs of one bug")
 	f.IntVar(&p.Workers, "workers", runtime.NumCPU(), "runs at a time")
