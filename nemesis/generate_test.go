@@ -202,7 +202,7 @@ func TestGeneratedPlansBite(t *testing.T) {
 		if k == world.CanReassign { // needs more brokers than replicas
 			continue
 		}
-		if observed[string(k)] < int(runs/15*min(1, kindOf(k).share())) {
+		if observed[string(k)] < int(runs/20*min(1, kindOf(k).share())) {
 			t.Errorf("%s was observed in %d of %d runs", k, observed[string(k)], runs)
 		}
 	}
