@@ -114,7 +114,7 @@ func TestGeneratedSpread(t *testing.T) {
 		if k == world.CanReassign { // needs more brokers than replicas
 			continue
 		}
-		if least := int(100 * min(1, kindOf(k).share())); kinds[k] < least || kinds[k] > 900 {
+		if least := int(75 * min(1, kindOf(k).share())); kinds[k] < least || kinds[k] > 900 {
 			t.Errorf("%d of %d plans have %s, expected %d to 900", kinds[k], seeds, k, least)
 		}
 	}
@@ -202,7 +202,7 @@ func TestGeneratedPlansBite(t *testing.T) {
 		if k == world.CanReassign { // needs more brokers than replicas
 			continue
 		}
-		if observed[string(k)] < int(runs/20*min(1, kindOf(k).share())) {
+		if observed[string(k)] < int(runs/30*min(1, kindOf(k).share())) {
 			t.Errorf("%s was observed in %d of %d runs", k, observed[string(k)], runs)
 		}
 	}
