@@ -114,7 +114,7 @@ func TestGeneratedSpread(t *testing.T) {
 		if k == world.CanReassign { // needs more brokers than replicas
 			continue
 		}
-		if least := int(75 * min(1, kindOf(k).share())); kinds[k] < least || kinds[k] > 900 {
+		if least := int(60 * min(1, kindOf(k).share())); kinds[k] < least || kinds[k] > 900 {
 			t.Errorf("%d of %d plans have %s, expected %d to 900", kinds[k], seeds, k, least)
 		}
 	}
