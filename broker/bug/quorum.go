@@ -37,7 +37,7 @@ var quorum = []Entry{
 	{
 		Name: ConcurrentExpiry, Row: 42, Source: "KAFKA-13173",
 		Mutation: "a broker whose session ends is fenced on the committed metadata, not on what was decided since, so the next leader may be one that was just fenced",
-		Shows:    []string{"invariant broken"}, Needs: []string{"kill", "pause"},
+		Shows:    []string{"invariant broken", "not settled"}, Needs: []string{"kill", "pause"},
 	},
 	{
 		Name: SnapshotOffByOne, Row: 43, Source: "KAFKA-14238, KAFKA-14618, KAFKA-17713",
