@@ -56,7 +56,7 @@ func (t BugTally) Markdown() string {
 		"by what clients and logs tell alone. *Lines* is what shrinking left of the plan. *Run* is the number of the\n" +
 		"run that showed the bug, which repeats by\n\n")
 	fmt.Fprintf(&out, "    bin/tidemark hunt --bug NAME --master %d --first RUN --max-seeds 1\n\n", t.Master)
-	out.WriteString("Behind a number may stand one more line of its plan: the search adds one where the simulator sees an invariant broken, to show clients what that means.\n\n")
+	out.WriteString("Behind a number may stand further lines of its plan: the search adds them where the simulator sees an invariant broken, to show clients what that means.\n\n")
 	out.WriteString("| bug | source | found as | run | runs | differed | seconds | lines |\n|---|---|---|---:|---:|---:|---:|---:|\n")
 	for i := range t.Rows {
 		r := &t.Rows[i]

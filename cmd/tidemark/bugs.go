@@ -248,7 +248,7 @@ func (t *bugTable) print(r harness.BugRow) {
 	if r.Seed != 0 {
 		fmt.Fprintf(t.out, "    run %d, seed %d: %s\n    again: %s\n", r.Number, r.Seed, r.Signature, r.Again(t.master))
 		for _, line := range r.Lead {
-			fmt.Fprintf(t.out, "    with one more line in its plan, where an invariant was broken: %s\n", line)
+			fmt.Fprintf(t.out, "    with a further line in its plan, where an invariant was broken: %s\n", line)
 		}
 	}
 	if r.Shrunk != nil {
