@@ -120,7 +120,7 @@ func (w *World) MendDisk(b history.BrokerID) error {
 	return nil
 }
 
-// SlowDisk lets flushes take so many times longer from now on, but for the step under way.
+// SlowDisk lets flushes take so many times longer from now on, and the rest of the step under way.
 func (w *World) SlowDisk(b history.BrokerID, times float64) error {
 	h, err := w.host(b)
 	if err != nil {
@@ -129,6 +129,7 @@ func (w *World) SlowDisk(b history.BrokerID, times float64) error {
 	if !(times >= 1) || math.IsInf(times, 1) {
 		return fmt.Errorf("disk of broker %d: %v times slower, expected 1 or more", b, times)
 	}
+	h.flushes.pace(max(h.drive.faults.times, 1), times)
 	h.drive.faults.times = times
 	if times == 1 {
 		h.drive.faults.times = 0

@@ -84,6 +84,19 @@ func (q *flushQueue) begin() {
 	h.w.queue.schedule(&q.work, h.w.now+latency)
 }
 
+// pace lets the rest of the step under way take so many times longer, where it took so many times before. A sync that a slow disk would still be busy
+// with for a minute is done soon once the disk is well.
+func (q *flushQueue) pace(before, now float64) {
+	if q.step == len(q.current.Steps) || !q.work.queued() || before == now {
+		return
+	}
+	left := q.work.at - q.h.w.now
+	q.h.w.queue.schedule(&q.work, q.h.w.now+time.Duration(float64(left)*now/before))
+	if now > before {
+		q.h.drive.faults.seen.Slowed++
+	}
+}
+
 // fire is the end of the step under way.
 func (q *flushQueue) fire() {
 	h := q.h
