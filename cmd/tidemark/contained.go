@@ -55,16 +55,16 @@ func runContained(c *cobra.Command, outDir string, run history.Run, keep, asJSON
 	if err != nil {
 		return nil, trouble(err)
 	}
+	if err := harness.SaveBegun(d, run); err != nil {
+		return nil, trouble(err)
+	}
 	log := c.ErrOrStderr()
 	announce(log, d, run)
 	shown := watchRun(log, run.Duration)
 	res, err = harness.Contain(c.Context(), run, d, harness.Look{Keep: keep, Progress: shown.tell, Say: shown.say})
 	shown.end()
-	if c.Context().Err() != nil {
-		return nil, &outcome{exitInterrupted, fmt.Errorf("interrupted; %s: %s", harness.ReplayWord(run), harness.ReplayLine(d))}
-	}
 	if res == nil {
-		return nil, trouble(fmt.Errorf("%w\n  %s: %s", err, harness.ReplayWord(run), harness.ReplayLine(d)))
+		return nil, cut(c, d, run, nil, err)
 	}
 	if err := harness.Save(d, res); err != nil {
 		return nil, trouble(err)
@@ -95,11 +95,15 @@ func carryContained(outDir string, log io.Writer, keep func(res *harness.Result,
 	}
 	return func(ctx context.Context, run history.Run) (*harness.Result, error) {
 		d, err := results.Create(outDir, run)
+		if err == nil {
+			err = harness.SaveBegun(d, run)
+		}
 		if err != nil {
 			return &harness.Result{Run: run}, err
 		}
 		res, err := harness.Contain(ctx, run, d, harness.Look{Say: say})
 		if res == nil {
+			err = errors.Join(err, harness.SaveCut(d, run, nil, err))
 			return &harness.Result{Run: run}, fmt.Errorf("%w (%s: %s)", err, harness.ReplayWord(run), harness.ReplayLine(d))
 		}
 		if err != nil {

@@ -66,6 +66,9 @@ func runCommand() *cobra.Command {
 			if err != nil {
 				return trouble(err)
 			}
+			if err := harness.SaveBegun(d, run); err != nil {
+				return trouble(err)
+			}
 			announce(c.ErrOrStderr(), d, run)
 			watch := t.watch(c.OutOrStdout())
 			shown := watchRun(c.ErrOrStderr(), run.Duration)
@@ -74,11 +77,8 @@ func runCommand() *cobra.Command {
 			}
 			res, err := harness.Simulate(c.Context(), run, watch)
 			shown.end()
-			if c.Context().Err() != nil {
-				return &outcome{exitInterrupted, fmt.Errorf("interrupted; again: %s run --seed %d (options in %s/run.json)", harness.Program(), run.Seed, d.Path)}
-			}
 			if err != nil {
-				return trouble(fmt.Errorf("%w\n  again: %s run --seed %d (options in %s/run.json)", err, harness.Program(), run.Seed, d.Path))
+				return cut(c, d, run, simulated(res), err)
 			}
 			if err := harness.Save(d, res); err != nil {
 				return trouble(err)
