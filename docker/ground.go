@@ -21,7 +21,7 @@ func (c *Cluster) Ground() (*history.Ground, error) {
 		return nil, fmt.Errorf("the engine's machine: %w", err)
 	}
 	g := &history.Ground{
-		Engine: c.engine.Version, Kernel: info.KernelVersion, Cgroups: info.CgroupVersion, Processors: info.NCPU, Memory: info.MemTotal, Image: c.image,
+		Engine: c.engine.Version, Kernel: info.KernelVersion, Cgroups: info.CgroupVersion, Processors: info.NCPU, Memory: info.MemTotal, Image: c.image, Zero: c.env.started.UTC(),
 	}
 	for _, m := range c.machines {
 		at := history.Listeners{ID: m.id, Container: m.broker, Broker: net.JoinHostPort(m.address, strconv.Itoa(agent.BrokerPort)), External: m.published}

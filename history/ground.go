@@ -1,5 +1,7 @@
 package history
 
+import "time"
+
 // Ground is what the brokers of a run in containers stood on.
 type Ground struct {
 	Engine     string      `json:"engine"`     // version of the container engine
@@ -8,6 +10,7 @@ type Ground struct {
 	Processors int         `json:"processors"` // of its machine
 	Memory     int64       `json:"memory"`     // of its machine, in bytes
 	Image      string      `json:"image"`      // name of the brokers' image
+	Zero       time.Time   `json:"zero"`       // time of day at which the run's clock began, by the harness's clock
 	Brokers    []Listeners `json:"brokers"`
 }
 

@@ -85,7 +85,7 @@ func (d Dir) Finish(o Outcome, h *history.History) error {
 	}
 	return d.writeTo(reportFile, func(w io.Writer) error {
 		buffered := bufio.NewWriter(w)
-		if err := WriteReport(buffered, o, h); err != nil {
+		if err := WriteReport(buffered, o, h, d.Logs); err != nil {
 			return err
 		}
 		return buffered.Flush()

@@ -90,7 +90,7 @@ const (
 	textRunesMax  = 2000
 )
 
-func newPage(o Outcome, h *history.History) page {
+func newPage(o Outcome, h *history.History, logs Logs) page {
 	v := o.Verdict
 	end := endOf(o.Run, h)
 	spans := windowsOf(v.Findings, end)
@@ -111,7 +111,7 @@ func newPage(o Outcome, h *history.History) page {
 		Replay:      o.Replay,
 		Inexact:     o.contained(),
 		Glance:      glance(o, h),
-		Windows:     windowViews(spans, h, v.Findings),
+		Windows:     windowViews(spans, h, v.Findings, logsIn(o, spans, v.Findings, logs)),
 		Charted:     len(h.Ops) > 0,
 		Bin:         secondsWord(binWidth(end)),
 		Promises:    promises(v.Contract, v.Findings),

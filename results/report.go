@@ -40,8 +40,8 @@ func fingerprint(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// WriteReport writes the page of a run: one file that needs nothing else. h may be nil or empty, and the verdict any.
-func WriteReport(w io.Writer, o Outcome, h *history.History) error {
+// WriteReport writes the page of a run: one file that needs nothing else. h and logs may be nil, and the verdict any.
+func WriteReport(w io.Writer, o Outcome, h *history.History, logs Logs) error {
 	if h == nil {
 		h = &history.History{}
 	}
@@ -50,7 +50,7 @@ func WriteReport(w io.Writer, o Outcome, h *history.History) error {
 		Policy string
 		Style  template.CSS
 		Script template.JS
-	}{newPage(o, h), policy, template.CSS(styleText), template.JS(scriptText)})
+	}{newPage(o, h, logs), policy, template.CSS(styleText), template.JS(scriptText)})
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}

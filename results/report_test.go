@@ -230,7 +230,7 @@ func TestReportOfManyOperations(t *testing.T) {
 	}
 	var page bytes.Buffer
 	started := time.Now()
-	if err := WriteReport(&page, o, h); err != nil {
+	if err := WriteReport(&page, o, h, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%d operations: %d bytes in %v", len(h.Ops), page.Len(), time.Since(started))

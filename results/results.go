@@ -140,8 +140,10 @@ func (d Dir) ReportPath() string { return d.file(reportFile) }
 
 // WriteLog writes a broker's log.
 func (d Dir) WriteLog(b history.BrokerID, text []byte) error {
-	return d.write(fmt.Sprintf("broker-%d.log", b), text)
+	return d.write(logFile(b), text)
 }
+
+func logFile(b history.BrokerID) string { return fmt.Sprintf("broker-%d.log", b) }
 
 func (d Dir) file(name string) string { return filepath.Join(d.Path, name) }
 

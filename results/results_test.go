@@ -162,7 +162,7 @@ func FuzzReaders(f *testing.F) {
 			return
 		}
 		var page bytes.Buffer
-		if err := WriteReport(&page, o, nil); err != nil {
+		if err := WriteReport(&page, o, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		if page.Len() > 10<<20 {

@@ -13,7 +13,7 @@ func TestTheReportTellsWhatShrinkingLeft(t *testing.T) {
 	for _, s := range []*Shrunk{nil, {Plan: "at 1s  kill <leader>\n", Replay: "tidemark replay runs/small", Done: true}} {
 		o.Shrunk = s
 		var page bytes.Buffer
-		if err := WriteReport(&page, o, h); err != nil {
+		if err := WriteReport(&page, o, h, nil); err != nil {
 			t.Fatal(err)
 		}
 		if told := strings.Contains(page.String(), "at 1s  kill &lt;leader&gt;"); told != (s != nil) {

@@ -417,7 +417,7 @@ func (c *scene) rows(d *diagram, order []int, x map[party]int, y map[int]int) {
 			y[n] = at
 			continue
 		}
-		row := diagramRow{At: strconv.FormatFloat(m.at.Seconds(), 'f', 3, 64), Seconds: strconv.FormatFloat(m.at.Seconds(), 'f', 6, 64), Kind: m.kind, Key: m.key, Text: clipped(m.text, int(float64(d.Width-d.TextX-8)/diagramRuneWidth)), Full: m.full}
+		row := diagramRow{At: strconv.FormatFloat(m.at.Seconds(), 'f', 3, 64), Seconds: inSeconds(m.at), Kind: m.kind, Key: m.key, Text: clipped(m.text, int(float64(d.Width-d.TextX-8)/diagramRuneWidth)), Full: m.full}
 		if !first {
 			gap := rowGap(m.at - last)
 			if m.at-last >= diagramGapLeast {

@@ -24,7 +24,7 @@ func TestSpaceTime(t *testing.T) {
 		default:
 			d.Fatalf(t, "command %s, expected lost, without-steps or crowded", d.Cmd)
 		}
-		p := newPage(o, h)
+		p := newPage(o, h, nil)
 		return toldDiagram(p.Findings[0].Diagram)
 	})
 }

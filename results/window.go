@@ -27,12 +27,13 @@ type windowView struct {
 	Events   []eventView
 	Left     int
 	Drawn    bool // there is a partition to draw
+	Log      windowLog
 }
 
 // eventView is one thing that happened in a window. Kind is step, fault or operation.
 type eventView struct {
-	At, Kind, Text string
-	Key            bool // it touches the finding's offset, or proves the finding
+	At, Seconds, Kind, Text string
+	Key                     bool // it touches the finding's offset, or proves the finding
 }
 
 // windowData is the window for the page's script.
@@ -92,12 +93,12 @@ func spanOf(f checker.Finding, end time.Duration) (span, bool) {
 	return span{from: max(s.from-margin, 0), to: min(s.to+margin, end)}, true
 }
 
-func windowViews(spans []span, h *history.History, findings []checker.Finding) []windowView {
+func windowViews(spans []span, h *history.History, findings []checker.Finding, logs []windowLog) []windowView {
 	var views []windowView
 	for i, s := range spans {
 		f := findings[s.finding]
 		view := windowView{
-			Number: s.finding + 1, Index: i, Class: clip(string(f.Class), 80), From: at(s.from), To: at(s.to), Drawn: f.Partition.Topic != "",
+			Number: s.finding + 1, Index: i, Class: clip(string(f.Class), 80), From: at(s.from), To: at(s.to), Drawn: f.Partition.Topic != "", Log: logs[i],
 		}
 		view.Events, view.Left = eventsIn(s, h, f)
 		views = append(views, view)
@@ -120,7 +121,7 @@ func eventsIn(s span, h *history.History, f checker.Finding) (views []eventView,
 			if e.Detail != "" {
 				text += " (" + clip(e.Detail, 200) + ")"
 			}
-			events = append(events, event{e.Time, e.Index, eventView{at(e.Time), "fault", text, false}})
+			events = append(events, event{e.Time, e.Index, eventView{at(e.Time), inSeconds(e.Time), "fault", text, false}})
 		}
 	}
 	for _, step := range h.Steps {
@@ -131,7 +132,7 @@ func eventsIn(s span, h *history.History, f checker.Finding) (views []eventView,
 		if (step.Kind == history.StepAppend || step.Kind == history.StepHW) && !touches {
 			continue
 		}
-		events = append(events, event{step.Time, step.Index, eventView{at(step.Time), "step", stepWord(step), touches}})
+		events = append(events, event{step.Time, step.Index, eventView{at(step.Time), inSeconds(step.Time), "step", stepWord(step), touches}})
 	}
 	for _, id := range f.Ops[:min(len(f.Ops), witnessOpsMax)] {
 		op, ok := opByID(h.Ops, id)
@@ -139,10 +140,10 @@ func eventsIn(s span, h *history.History, f checker.Finding) (views []eventView,
 			continue
 		}
 		if s.holds(op.Invoke) {
-			events = append(events, event{op.Invoke, op.InvokeIndex, eventView{at(op.Invoke), "operation", invokeWord(op), true}})
+			events = append(events, event{op.Invoke, op.InvokeIndex, eventView{at(op.Invoke), inSeconds(op.Invoke), "operation", invokeWord(op), true}})
 		}
 		if op.Outcome != history.Pending && s.holds(op.Return) {
-			events = append(events, event{op.Return, op.ReturnIndex, eventView{at(op.Return), "operation", returnWord(op), true}})
+			events = append(events, event{op.Return, op.ReturnIndex, eventView{at(op.Return), inSeconds(op.Return), "operation", returnWord(op), true}})
 		}
 	}
 	slices.SortStableFunc(events, func(a, b event) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.index, b.index)) })

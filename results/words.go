@@ -71,6 +71,9 @@ func clipBytes(text string, max int) string {
 // at is a moment of the run as people read it, to the millisecond.
 func at(t time.Duration) string { return strconv.FormatFloat(t.Seconds(), 'f', 3, 64) + " s" }
 
+// inSeconds is a moment of the run as links to it have it.
+func inSeconds(t time.Duration) string { return strconv.FormatFloat(t.Seconds(), 'f', 6, 64) }
+
 // secondsWord is a length of time as people read it.
 func secondsWord(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + " s"

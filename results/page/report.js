@@ -285,6 +285,30 @@
     resizing = setTimeout(() => charts.forEach(({ chart, host }) => chart.setSize({ width: Math.max(host.clientWidth, 280), height: chart.height })), 120);
   });
 
+  // The lines of a log that hold a text; the moment that a link points at, in every table of moments.
+  document.querySelectorAll(".log-filter").forEach((input) => {
+    const lines = [...input.closest("details").querySelectorAll("tbody tr")].map((tr) => [tr, tr.textContent.toLowerCase()]);
+    input.addEventListener("input", () => {
+      const text = input.value.trim().toLowerCase();
+      for (const [tr, line] of lines) tr.hidden = !line.includes(text);
+    });
+  });
+  tidemark.listen((what) => {
+    if (what !== "moment") return;
+    document.querySelectorAll("tr.now").forEach((tr) => tr.classList.remove("now"));
+    document.querySelectorAll("tbody:has(tr[data-t])").forEach((body) => {
+      let best = null, distance = 0.5; // seconds
+      for (const tr of body.rows) {
+        const d = Math.abs(+tr.dataset.t - tidemark.moment);
+        if (d < distance) [best, distance] = [tr, d];
+      }
+      if (!best) return;
+      best.classList.add("now");
+      const box = best.closest(".scroll.log");
+      if (box) box.scrollTop += best.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 2;
+    });
+  });
+
   addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => { d.open = true; }));
 
   // The replay line: selected in the page, and on the clipboard where the browser lets it.
