@@ -30,7 +30,7 @@ type browser struct {
 }
 
 // openBrowser starts Chromium with a fresh profile. Without Chromium the test fails: a report that nobody opened is not tested.
-func openBrowser(t *testing.T, scheme string) *browser {
+func openBrowser(t testing.TB, scheme string) *browser {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
 	if err != nil {
@@ -49,7 +49,7 @@ func openBrowser(t *testing.T, scheme string) *browser {
 	}
 	alloc, stopAlloc := chromedp.NewExecAllocator(context.Background(), options...)
 	tab, closeTab := chromedp.NewContext(alloc)
-	bounded, cancel := context.WithTimeout(tab, 90*time.Second)
+	bounded, cancel := context.WithTimeout(tab, 3*time.Minute)
 	t.Cleanup(func() {
 		cancel()
 		closeTab()
@@ -95,7 +95,7 @@ func (b *browser) listen(event any) {
 }
 
 // do runs actions that return nothing.
-func (b *browser) do(t *testing.T, actions ...chromedp.Action[chromedp.Void]) {
+func (b *browser) do(t testing.TB, actions ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	if err := chromedp.Do(b.ctx, actions...); err != nil {
 		t.Fatalf("chromium: %v", err)
@@ -118,7 +118,7 @@ func eval[T any](t *testing.T, b *browser, expression string) T {
 	return run(t, b, chromedp.Evaluate[T](expression))
 }
 
-func call[P, R any](t *testing.T, b *browser, command cdp.Command[P, R], params P) {
+func call[P, R any](t testing.TB, b *browser, command cdp.Command[P, R], params P) {
 	t.Helper()
 	if _, err := chromedp.Call(b.ctx, command, params); err != nil {
 		t.Fatalf("chromium: %v", err)

@@ -179,10 +179,15 @@ func TestReportOfEveryVerdict(t *testing.T) {
 		{"vacuous", checker.Vacuous, &history.History{}, "", "Vacuous: nothing was put to the test", "No operation was recorded."},
 		{"unknown", checker.Unknown, nil, "", "Unknown: no verdict was reached", "Nothing was observed of any replica."},
 		{"of no known word", "perhaps", nil, "", "Unknown: no verdict was reached", "No fault was requested"},
+		{"out of budget", checker.Unknown, &short, "", "Unknown: no verdict was reached", "its budget (1000 model steps) ran out, and it says nothing of 2 of 4 windows"},
+		{"ended while its topic was created", checker.Unknown, &history.History{Marks: []history.Mark{{Name: "create", Time: 1}}}, "", "Unknown: no verdict was reached", "No operation was recorded."},
 		{"truncated", checker.Invalid, &short, "the last 3,412 bytes are cut", "Invalid", "The journal is not whole: the last 3,412 bytes are cut"},
 	} {
 		o := full
 		o.Verdict.Status, o.Verdict.Findings, o.Truncated = c.status, nil, c.cut
+		if c.name == "out of budget" {
+			o.Verdict.Porcupine = checker.Second{Outcome: checker.OutOfBudget, Windows: 4, Unknown: 2, Budget: "1000 model steps"}
+		}
 		d := Dir{t.TempDir()}
 		if err := d.Finish(o, c.h); err != nil {
 			t.Fatalf("%s: %v", c.name, err)

@@ -2,7 +2,7 @@
 // What the page's parts share. Values of the run reach the page as text nodes or on a canvas, never as markup.
 const tidemark = (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const dark = matchMedia("screen and (prefers-color-scheme: dark)");
   let colours = {};
   const forget = () => { colours = {}; };
   dark.addEventListener("change", forget);

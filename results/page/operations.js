@@ -289,7 +289,7 @@
     const hash = location.hash;
     following = true;
     try {
-      const id = /^#op-(\d+)$/.exec(hash), moment = /^#t=(\d+(?:\.\d+)?)$/.exec(hash);
+      const id = /^#op-(\d{1,15})$/.exec(hash), moment = /^#t=(\d{1,9}(?:\.\d{1,9})?)$/.exec(hash);
       if (id) {
         const i = ops.id.indexOf(+id[1]);
         if (i < 0) {
@@ -441,3 +441,6 @@
   addEventListener("hashchange", follow);
   follow();
 })();
+
+// The page can be used from here on.
+document.documentElement.dataset.ready = Math.round(performance.now());

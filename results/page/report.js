@@ -92,6 +92,8 @@
   let charts = [];
   const plot = (host, opts, series, group) => {
     const sync = group || "run";
+    host.setAttribute("role", "img");
+    host.setAttribute("aria-label", host.dataset.label || "Chart");
     const hooks = { ...opts.hooks };
     hooks.draw = [...(hooks.draw || []), paintLinked];
     if (sync === "run") hooks.setScale = [zoomed];
