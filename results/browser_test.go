@@ -22,7 +22,8 @@ import (
 
 // browser is one tab of a headless Chromium, with everything that it complained of or asked for.
 type browser struct {
-	ctx context.Context
+	ctx     context.Context
+	profile string // its directory, which names its processes
 
 	mu         sync.Mutex
 	complaints []string // console errors and warnings, exceptions, dialogs
@@ -56,7 +57,7 @@ func openBrowser(t testing.TB, scheme string) *browser {
 		stopAlloc()
 		_ = os.RemoveAll(profile)
 	})
-	b := &browser{ctx: bounded}
+	b := &browser{ctx: bounded, profile: profile}
 	if err := chromedp.Listen(tab, b.listen); err != nil { // starts the browser, which outlives the bound
 		t.Fatalf("chromium does not start: %v", err)
 	}

@@ -179,14 +179,9 @@ func (c *scene) steps(s span, h *history.History) {
 		if step.Kind == checker.StepAck {
 			continue // the operation tells it
 		}
-		m := mark{at: step.Time, index: step.Index, who: brokerParty(step.Broker), kind: clip(string(step.Kind), 30), key: c.touches(step), full: stepWord(step)}
-		step.Detail = ""
-		m.text = stepWord(step)
-		switch step.Kind {
-		case history.StepISR:
+		m := mark{at: step.Time, index: step.Index, who: brokerParty(step.Broker), kind: clip(string(step.Kind), 30), key: c.touches(step), text: stepWord(step), full: stepWord(step)}
+		if step.Kind == history.StepISR || step.Kind == history.StepInvariant {
 			m.who = nobody
-		case history.StepInvariant:
-			m.who, m.text = nobody, m.full
 		}
 		n := c.mark(m)
 		switch step.Kind {
