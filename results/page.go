@@ -93,7 +93,7 @@ const (
 func newPage(o Outcome, h *history.History, logs Logs) page {
 	v := o.Verdict
 	end := endOf(o.Run, h)
-	spans := windowsOf(v.Findings, end)
+	spans := windowsOf(v.Findings, h.Marks, end)
 	lives := faultLives(h.Faults)
 	charts := chart(h.Ops, end)
 	lines := timelines(h, v.Findings, spans, end)

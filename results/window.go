@@ -52,15 +52,23 @@ type moment struct {
 
 const windowEventsMax = 120
 
-// windowsOf picks the findings whose time is drawn: the first violations, or the first findings of a run without any.
-func windowsOf(findings []checker.Finding, end time.Duration) []span {
+// beforeFailure is how much of the time before a phase failed is shown.
+const beforeFailure = 15 * time.Second
+
+// windowsOf picks the findings whose time is drawn: the first violations, or the first findings of a run without any. What no message tells of,
+// as that brokers do not come back, has its time where a phase of the run failed.
+func windowsOf(findings []checker.Finding, marks []history.Mark, end time.Duration) []span {
 	violated := slices.ContainsFunc(findings, func(f checker.Finding) bool { return f.Severity == checker.Violation })
 	var spans []span
 	for i, f := range findings[:min(len(findings), findingsMax)] {
 		if violated && f.Severity != checker.Violation || len(spans) == windowsMax {
 			continue
 		}
-		if s, ok := spanOf(f, end); ok {
+		s, ok := spanOf(f, end)
+		if n := slices.IndexFunc(marks, func(m history.Mark) bool { return m.Failed }); !ok && f.Offset < 0 && n >= 0 {
+			s, ok = span{from: max(marks[n].Time-beforeFailure, 0), to: min(marks[n].Time+time.Second, end)}, true
+		}
+		if ok {
 			s.finding = i
 			spans = append(spans, s)
 		}
