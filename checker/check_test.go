@@ -142,6 +142,7 @@ func TestSeverityTable(t *testing.T) {
 		Trimmed:           "iiiiiiiiiiiiii",
 		Unseen:            "iiiiiiiiiiiiii",
 		NotSettled:        "vvvvvv--vvvvv-",
+		BrokerNotBack:     "vvvvvvvvvvvvvv",
 		ReplicasDiffer:    "vvvvvvvvvvvvvv",
 		BrokerExited:      "vvvvvvvvvvvvvv",
 		InvariantBroken:   "vvvvvvvvvvvvvv",

@@ -25,6 +25,7 @@ const (
 	Trimmed           Class = "trimmed" // below the log start, as retention or DeleteRecords leave it
 	Unseen            Class = "acknowledged and never seen"
 	BrokerExited      Class = "broker exited by itself"
+	BrokerNotBack     Class = "broker does not come back"
 	NotSettled        Class = "not settled"
 	ReplicasDiffer    Class = "replicas differ" // after settling, when every replica must hold the same
 	InvariantBroken   Class = "invariant broken"
@@ -94,6 +95,7 @@ var Rules = []Rule{
 	{Trimmed, "An acknowledged write is below the log start, where retention may have removed it, or a DeleteRecords that asked for it.", informing, ""},
 	{Unseen, "An acknowledged write was in no answer, and no final read and no full set of replica dumps tells whether it is in the log.", informing, ""},
 	{BrokerExited, "A broker went down that nobody had killed, stopped or taken the power from.", always, ""},
+	{BrokerNotBack, "A broker in a container was started again and exits, or answers nobody within the bound, with every fault undone.", always, ""},
 	{NotSettled, "The cluster did not come to rest within the bound after every fault was undone, or a fault could not be undone.", canSettle, ""},
 	{ReplicasDiffer, "After settling the replicas' logs are not of the same length and of the same leader epochs.", always, ""},
 	{InvariantBroken, "An invariant of the replication protocol was broken in a state that the simulator saw.", always, ""},
@@ -120,6 +122,14 @@ func ruleIndex() map[Class]int {
 		out[Rules[i].Class] = i
 	}
 	return out
+}
+
+// Place is where a class stands among Rules, -1 if there is none of that name.
+func (c Class) Place() int {
+	if i, known := rules[c]; known {
+		return i
+	}
+	return -1
 }
 
 // Severity says what an anomaly of a class means under the contract, but for what Rule.Unless names.

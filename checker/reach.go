@@ -47,6 +47,7 @@ var Reaches = []Reach{
 	{Trimmed, Blind, Blind, "Where brokers remove old records an answer says nothing of what it leaves out."},
 	{Unseen, Blind, Blind, "It is legal."},
 	{BrokerExited, Blind, Blind, "It sees no brokers."},
+	{BrokerNotBack, Blind, Blind, "It sees no brokers."},
 	{NotSettled, Blind, Blind, "It sees no brokers."},
 	{ReplicasDiffer, Blind, Blind, "It sees no brokers."},
 	{InvariantBroken, Blind, Blind, "It sees no brokers."},

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"strings"
 
 	"tidemark/history"
 )
@@ -14,15 +15,19 @@ func settleFindings(h *history.History, contract Contract) []Finding {
 		if m == nil || !m.Failed {
 			continue
 		}
-		text := fmt.Sprintf("The cluster had not settled at %s, with every fault undone.", clock(int64(m.Time)))
-		if name == "heal" {
+		class, text := NotSettled, fmt.Sprintf("The cluster had not settled at %s, with every fault undone.", clock(int64(m.Time)))
+		detail, notBack := strings.CutPrefix(m.Detail, history.NotBack+": ")
+		switch {
+		case name == "heal" && notBack:
+			class, text = BrokerNotBack, fmt.Sprintf("At %s a broker that had been started again was not back, though nothing held it any more.", clock(int64(m.Time)))
+		case name == "heal":
 			text = fmt.Sprintf("At %s a fault could not be undone, though nothing held the brokers any more.", clock(int64(m.Time)))
 		}
-		if m.Detail != "" {
-			text += " " + sentence(m.Detail)
+		if detail != "" {
+			text += " " + sentence(detail)
 		}
-		return []Finding{{Class: NotSettled, Severity: contract.Severity(NotSettled), Offset: history.UnknownOffset, Count: 1,
-			Signature: string(NotSettled), Witness: nobody(), Text: text}}
+		return []Finding{{Class: class, Severity: contract.Severity(class), Offset: history.UnknownOffset, Count: 1,
+			Signature: string(class), Witness: nobody(), Text: text}}
 	}
 	return nil
 }

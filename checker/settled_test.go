@@ -39,7 +39,10 @@ func TestWholeOrUnknown(t *testing.T) {
 		}, Unknown, "its high watermark was"},
 		{"not settled", func(h *history.History) { fail(h, "settle", "ISR 1 of 3") }, Invalid, "Not settled"},
 		{"a broker that did not come back", func(h *history.History) {
-			fail(h, "heal", "broker 2 did not start")
+			fail(h, "heal", history.NotBack+": broker 2 does not come back: it exited with code 1")
+		}, Invalid, "Broker does not come back"},
+		{"a fault that could not be undone", func(h *history.History) {
+			fail(h, "heal", "the link 1->2 is not open")
 		}, Invalid, "Not settled"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

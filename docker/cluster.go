@@ -172,13 +172,25 @@ func (c *Cluster) bringUp() error {
 	if err := c.intercept(); err != nil {
 		return err
 	}
-	if err := c.each(c.startBroker); err != nil {
-		return err
-	}
-	if err := c.each(func(m *machine) error { return c.listens(m, "") }); err != nil {
-		return err
+	for _, wave := range c.waves() {
+		if err := among(wave, c.startBroker); err != nil {
+			return err
+		}
+		if err := among(wave, func(m *machine) error { return c.listens(m, "") }); err != nil {
+			return err
+		}
 	}
 	return c.brokers.greet()
+}
+
+// waves is in which order the machines' processes start: at once, but beside a ZooKeeper, where the first broker to register becomes the
+// controller. There it is the last, so that the same plan finds the same broker in that role.
+func (c *Cluster) waves() [][]*machine {
+	last := len(c.machines) - 1
+	if c.keeper == nil || last == 0 {
+		return [][]*machine{c.everything()}
+	}
+	return [][]*machine{{c.keeper, c.machines[last]}, c.machines[:last]}
 }
 
 // properties is a configuration as the broker reads it: what differs from the defaults.
@@ -195,8 +207,10 @@ func properties(cfg config.Config) string {
 }
 
 // each does something for every machine at the same time.
-func (c *Cluster) each(do func(*machine) error) error {
-	machines := c.everything()
+func (c *Cluster) each(do func(*machine) error) error { return among(c.everything(), do) }
+
+// among does something for some machines at the same time.
+func among(machines []*machine, do func(*machine) error) error {
 	errs := make([]error, len(machines))
 	var all sync.WaitGroup
 	for i, m := range machines {
@@ -277,13 +291,23 @@ func (c *Cluster) Brokers() []history.BrokerID {
 // Abilities lists the faults that containers can do to brokers of this make.
 func (c *Cluster) Abilities() []world.Ability { return c.brokers.abilities() }
 
-// Elect makes a replica the partition's leader cleanly, by the admin requests of a client.
+// Elect makes a replica the partition's leader cleanly, as an administrator of brokers of this make does.
 func (c *Cluster) Elect(p history.Partition, b history.BrokerID, timeout time.Duration) error {
+	return c.brokers.elect(p, b, timeout)
+}
+
+// Reassign moves a partition to other replicas, as an administrator of brokers of this make does.
+func (c *Cluster) Reassign(p history.Partition, to []history.BrokerID, timeout time.Duration) error {
+	return c.brokers.reassign(p, to, timeout)
+}
+
+// electByRequest makes a replica the leader by the admin requests of a client (KIP-455, KIP-460).
+func (c *Cluster) electByRequest(p history.Partition, b history.BrokerID, timeout time.Duration) error {
 	return workloads.Elect(c.env, own{c}, "elect", p, b, timeout)
 }
 
-// Reassign moves a partition to other replicas, by the admin request of a client.
-func (c *Cluster) Reassign(p history.Partition, to []history.BrokerID, timeout time.Duration) error {
+// reassignByRequest moves a partition by the admin request of a client.
+func (c *Cluster) reassignByRequest(p history.Partition, to []history.BrokerID, timeout time.Duration) error {
 	return workloads.Reassign(c.env, own{c}, "reassign", p, to, timeout)
 }
 

@@ -135,14 +135,19 @@ func (c *Cluster) listens(m *machine, before string) error {
 		case inspectErr != nil:
 			return inspectErr
 		case !info.State.Running && info.State.StartedAt != before:
-			return errors.Join(fmt.Errorf("broker %d exited with code %d while it started", m.id, info.State.ExitCode), c.lastWords(m.broker))
+			return c.notBack(m, fmt.Sprintf("it exited with code %d while it started", info.State.ExitCode))
 		case time.Now().After(deadline):
-			return errors.Join(fmt.Errorf("broker %d does not listen after %v: %w", m.id, bound, err), c.lastWords(m.broker))
+			return c.notBack(m, fmt.Sprintf("it does not listen after %v: %v", bound, err))
 		}
 		if err := c.pause(lookEvery); err != nil {
 			return err
 		}
 	}
+}
+
+// notBack says of a broker that was started that it does not come back, why, and what it said last.
+func (c *Cluster) notBack(m *machine, why string) error {
+	return &world.NotBackError{Broker: m.id, Why: fmt.Sprintf("%s; %v", why, c.lastWords(m.broker))}
 }
 
 // pause waits; the error is that the run is over.

@@ -23,6 +23,9 @@ type subject interface {
 	greet() error
 	// startBound is how long a broker may take until it listens.
 	startBound() time.Duration
+	// elect makes a replica a partition's leader cleanly, reassign moves a partition to other replicas: see world.Cluster.
+	elect(p history.Partition, b history.BrokerID, timeout time.Duration) error
+	reassign(p history.Partition, to []history.BrokerID, timeout time.Duration) error
 	observer
 }
 

@@ -25,6 +25,14 @@ func (o ownBrokers) process(m *machine) (targets.Process, error) {
 
 func (o ownBrokers) greet() error { return nil }
 
+func (o ownBrokers) elect(p history.Partition, b history.BrokerID, timeout time.Duration) error {
+	return o.electByRequest(p, b, timeout)
+}
+
+func (o ownBrokers) reassign(p history.Partition, to []history.BrokerID, timeout time.Duration) error {
+	return o.reassignByRequest(p, to, timeout)
+}
+
 func (o ownBrokers) startBound() time.Duration { return startBound }
 
 func (o ownBrokers) news(m *machine) error { return o.readSteps(m) }

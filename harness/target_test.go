@@ -28,7 +28,7 @@ func TestRunsOfTargets(t *testing.T) {
 	if old.ELR || old.Config["zookeeper.session.timeout.ms"] == "" || old.Config["broker.session.timeout.ms"] != "" || strings.Contains(old.Plan, "powerfail") {
 		t.Errorf("expanded to %+v", old)
 	}
-	if can := abilities(old); slices.Contains(can, world.CanElect) || !slices.Contains(can, world.CanZooKeeper) {
+	if can := abilities(old); !slices.Contains(can, world.CanElect) || !slices.Contains(can, world.CanZooKeeper) {
 		t.Errorf("0.10.2.2 admits %v", can)
 	}
 	now, err := Expand(targeted("apache-kafka:4.1.0", func(r *history.Run) { r.Config = map[string]string{"log.segment.bytes": "2097152"} }), "at 1s elect follower(orders/0) on orders/0\n")

@@ -57,6 +57,9 @@ const (
 // ExitedByItself begins the Detail of a StepDown of a broker that nobody killed or stopped.
 const ExitedByItself = "exited by itself"
 
+// NotBack begins the Detail of the mark "heal" that failed because brokers that were started did not come back, and for no other reason.
+const NotBack = "not back"
+
 // DiskFailed begins the Detail of a StepDown of a broker that stopped because the harness let its disk fail, as it must.
 const DiskFailed = "stopped by a failing disk"
 

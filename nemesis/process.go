@@ -239,13 +239,10 @@ func (o *outage) undo() error {
 }
 
 func (o *outage) verify() (string, error) {
-	served := make([]bool, len(o.event.Targets))
-	o.each("nemesis probe", len(served), func(i int) {
-		b := o.event.Targets[i]
-		served[i] = o.Cluster.ProbeProcess(b) == world.ProcessRunning && o.Cluster.ProbeServing(b, o.probeTime(0))
-	})
-	if i := slices.Index(served, false); i >= 0 {
-		return "", fmt.Errorf("broker %d does not serve", o.event.Targets[i])
+	errs := make([]error, len(o.event.Targets))
+	o.each("nemesis probe", len(errs), func(i int) { errs[i] = o.back(o.event.Targets[i]) })
+	if err := errors.Join(errs...); err != nil {
+		return "", err
 	}
 	return named(o.event.Targets, "serves", "serve"), nil
 }

@@ -280,13 +280,22 @@ func (x *run) up(b history.BrokerID) error {
 	case world.ProcessFrozen:
 		err = x.Cluster.Thaw(b)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("broker %d: %w", b, err)
-	case x.Cluster.ProbeProcess(b) != world.ProcessRunning:
-		return fmt.Errorf("broker %d does not run", b)
+	}
+	return x.back(b)
+}
+
+// back looks whether a broker that nothing holds any more is back: one that is gone again or does not serve is so by its own doing, one that
+// stands still is not.
+func (x *run) back(b history.BrokerID) error {
+	switch state := x.Cluster.ProbeProcess(b); {
+	case state == world.ProcessGone:
+		return &world.NotBackError{Broker: b, Why: "it does not run"}
+	case state != world.ProcessRunning:
+		return fmt.Errorf("broker %d is %s", b, state)
 	case !x.Cluster.ProbeServing(b, x.probeTime(0)):
-		return fmt.Errorf("broker %d runs but does not serve", b)
+		return &world.NotBackError{Broker: b, Why: "it does not serve"}
 	}
 	return nil
 }

@@ -90,6 +90,17 @@ func (a *Append) createAt(c *client, b history.BrokerID) error {
 	req.TimeoutMillis = millis(a.Timeout)
 	topic := kmsg.NewCreateTopicsRequestTopic()
 	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = a.Topic, int32(a.Parts), int16(a.Factor)
+	if a.Placed {
+		topic.NumPartitions, topic.ReplicationFactor = -1, -1 // as the assignment has it
+		for i, replicas := range Placement(a.Cluster.Brokers(), a.Parts, a.Factor) {
+			at := kmsg.NewCreateTopicsRequestTopicReplicaAssignment()
+			at.Partition = int32(i)
+			for _, r := range replicas {
+				at.Replicas = append(at.Replicas, int32(r))
+			}
+			topic.ReplicaAssignment = append(topic.ReplicaAssignment, at)
+		}
+	}
 	for _, key := range slices.Sorted(maps.Keys(a.Configs)) {
 		config := kmsg.NewCreateTopicsRequestTopicConfig()
 		config.Name, config.Value = key, kmsg.StringPtr(a.Configs[key])

@@ -21,6 +21,7 @@ type Append struct {
 	Parts      int
 	Factor     int
 	Configs    map[string]string // topic configuration, such as min.insync.replicas
+	Placed     bool              // Create says where the replicas go (Placement), and does not leave it to the brokers
 	Acks       int16
 	Idempotent bool          // producers have producer ids and sequence numbers, and send again what was not acknowledged
 	Writers    int           // producers

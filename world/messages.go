@@ -37,6 +37,10 @@ var apis = []struct {
 	{"fetch", 1},
 	{"list-offsets", 2},
 	{"metadata", 3},
+	{"leader-and-isr", 4}, // of a controller beside a ZooKeeper, as the three after it
+	{"stop-replica", 5},
+	{"update-metadata", 6},
+	{"controlled-shutdown", 7},
 	{"api-versions", 18},
 	{"create-topics", 19},
 	{"delete-topics", 20},

@@ -35,6 +35,7 @@ const operations = 1000
 // elsewhere lists the classes that no history of clients and brokers can hold alone.
 var elsewhere = map[checker.Class]string{
 	checker.BrokerExited:    "no fault of the log: it is told by the step itself, see testdata/anomalies/broker_exited.txt",
+	checker.BrokerNotBack:   "no fault of the log: it is told by the run's phases, as a cluster that does not settle",
 	checker.InvariantBroken: "invariants are watched in the simulator's states, which no history holds",
 	checker.Nonlinearizable: "it is what the log checker misses",
 }

@@ -112,7 +112,7 @@ func rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage(fmt.Errorf("%w; see %s --help", err, c.CommandPath()))
 	})
-	root.AddCommand(runCommand(), replayCommand(), checkCommand(), exportCommand(), huntCommand(), bugsCommand(), shrinkCommand(), brokerCommand(),
+	root.AddCommand(runCommand(), replayCommand(), checkCommand(), exportCommand(), huntCommand(), bugsCommand(), shrinkCommand(), historyCommand(), brokerCommand(),
 		planTopic(), optionsTopic(), targetsTopic(), anomaliesTopic())
 	root.AddCommand(containerCommands()...)
 	return root

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -71,12 +70,8 @@ func (o *options) complete() (run history.Run, plan string, err error) {
 	if run.Target != "" && !o.given("world") {
 		run.World = harness.Contained
 	}
-	if ext := filepath.Ext(run.Target); ext == ".yaml" || ext == ".yml" {
-		text, err := readBounded(run.Target)
-		if err != nil {
-			return run, "", usage(fmt.Errorf("--target: %w", err))
-		}
-		run.Target, run.Template = strings.TrimSuffix(filepath.Base(run.Target), ext), string(text)
+	if run.Target, run.Template, err = readTarget(run.Target); err != nil {
+		return run, "", usage(err)
 	}
 	switch o.acks {
 	case "all", "-1":

@@ -13,13 +13,15 @@ import (
 
 func replayCommand() *cobra.Command {
 	var t traceFlags
-	var out string
+	var f carryFlags
 	c := &cobra.Command{
 		Use:   "replay DIR",
 		Short: "Carry out a stored run again",
 		Long: "For the same build the trace must be the same, event by event; a difference is shown and is trouble of the harness.\n" +
 			"Another build carries out the stored plan and options and reports its own verdict, and so does any build with a run in\n" +
-			"containers, which gets a directory of its own and ends by comparing its verdict with the stored one.",
+			"containers, which gets a directory of its own and ends by comparing its verdict with the stored one.\n" +
+			"With --world or --target the plan is carried over unchanged: roles, events and brokers' numbers mean there what they mean here. The\n" +
+			"end says how many of --times runs failed as the stored one did; exit codes are those of run.",
 		Args: exactly("DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			d, run, err := openRun(args[0])
@@ -32,8 +34,14 @@ func replayCommand() *cobra.Command {
 			if err := t.check(run.World, run.Brokers); err != nil {
 				return usage(err)
 			}
+			if f.given(c) {
+				if t.on {
+					return usage(fmt.Errorf("--trace with --world, --target or --times, expected it alone: an exact replay has a trace"))
+				}
+				return replayCarried(c, f, d, run)
+			}
 			if run.World == harness.Contained {
-				return replayContained(c, out, d, run)
+				return replayContained(c, f.out, d, run)
 			}
 			if c.Flags().Changed("out") {
 				return usage(fmt.Errorf("--out is for a run in containers, this one is of the world %s and its replay writes nothing", run.World))
@@ -65,7 +73,7 @@ func replayCommand() *cobra.Command {
 		},
 	}
 	t.register(c)
-	c.Flags().StringVar(&out, "out", ".", "of a run in containers: directory in which runs/ stands")
+	f.register(c)
 	return c
 }
 

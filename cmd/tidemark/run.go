@@ -89,7 +89,7 @@ func runCommand() *cobra.Command {
 	o.register(c)
 	t.register(c)
 	c.Flags().BoolVar(&tour, "tour", false, "draw a plan that shows what faults do: a leader is cut off, one is killed, one loses power (not in containers, which share the\nmachine's page cache), then others")
-	c.Flags().StringVar(&scenario, "scenario", "", "carry out a scenario, as shrink --as-scenario and bugs --scenarios write them: a file with options, plan and outcome. Beside it only\n--seed and --bug say something of the run; --bug '' is the broker without the bug")
+	c.Flags().StringVar(&scenario, "scenario", "", "carry out a scenario, as shrink --as-scenario and bugs --scenarios write them: a file with options, plan and outcome. Beside it only\n--seed, --bug and --target say something of the run; --bug '' is the broker without the bug")
 	c.Flags().StringVar(&o.seed, "seed", "", "the seed of the run (default: drawn, and printed)")
 	c.Flags().StringVar(&o.out, "out", ".", "directory in which runs/ stands")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the outcome as JSON")

@@ -24,15 +24,15 @@ func (o *options) seeded() (history.Run, string, error) {
 	return run, plan, err
 }
 
-// besideScenario are the flags that go with --scenario: what is shown and where it is kept, another seed, and another bug or none.
-var besideScenario = []string{"scenario", "seed", "bug", "out", "json", "trace", "from", "until", "broker"}
+// besideScenario are the flags that go with --scenario: what is shown and where it is kept, another seed, another bug or none, and other brokers.
+var besideScenario = []string{"scenario", "seed", "bug", "target", "out", "keep", "json", "trace", "from", "until", "broker"}
 
 // told is the run that a scenario describes, and its plan.
 func (o *options) told(c *cobra.Command, path string) (history.Run, string, error) {
 	var wrong error
 	c.Flags().Visit(func(f *pflag.Flag) {
 		if wrong == nil && !slices.Contains(besideScenario, f.Name) {
-			wrong = fmt.Errorf("--%s with --scenario, expected --seed and --bug at most: the scenario has the other options", f.Name)
+			wrong = fmt.Errorf("--%s with --scenario, expected --seed, --bug and --target at most: the scenario has the other options", f.Name)
 		}
 	})
 	if wrong != nil {
@@ -54,6 +54,15 @@ func (o *options) told(c *cobra.Command, path string) (history.Run, string, erro
 			return run, "", usage(err)
 		}
 		run.Bug = string(name)
+	}
+	if o.given("target") {
+		where := harness.Where{World: harness.Contained}
+		if where.Target, where.Template, err = readTarget(o.run.Target); err == nil {
+			run, err = harness.Carried(run, where)
+		}
+		if err != nil {
+			return run, "", usage(err)
+		}
 	}
 	run.Started = time.Now().UTC()
 	return run, run.Plan + "# end\n", nil // an empty plan is none, not one to draw

@@ -27,6 +27,10 @@ run --target NAME does to other brokers what runs do to this program's own, in c
 The image of a release is made here, without a registry: jars from Maven Central, Java from this machine's JDK. It takes mvn, jlink, ldd
 and a static busybox, and stays for later runs; target build makes it beforehand, target list shows what there is, doctor what lacks.
 
+A topic's replicas go where this program's own brokers would put them, so that a plan which names brokers by number, found in the simulator,
+means the same here: replay DIR --target NAME carries a stored run's plan over. Beside a ZooKeeper the last broker is the first to register
+and so the first controller; before 2.4 leaders are elected and partitions moved by ZooKeeper's nodes.
+
 What a run observes of such brokers is what they tell by Kafka's protocol (and ZooKeeper), and what lies in their segments at the end.
 Their configuration has shorter times than Kafka's, as that of this program's own: run.json holds it, --config sets keys over it. Faults
 are those that the target admits; clients speak no newer versions than the brokers.

@@ -14,15 +14,12 @@ import (
 // apacheKafka is Apache Kafka of a release.
 func apacheKafka(r Release, keeper bool) Target {
 	t := Target{
-		Release: r, Keeper: keeper, ELR: !r.before(eligible) && !keeper,
+		Release: r, Keeper: keeper, KeeperAdmin: r.before(alterByRequest), ELR: !r.before(eligible) && !keeper,
 		Idempotent: !r.before(idempotent), FollowerFetch: !r.before(alterByRequest),
 		Abilities: []world.Ability{world.CanPartition, world.CanKill, world.CanPause, world.CanStop},
 		Quick:     maps.Clone(quick),
 	}
-	if !r.before(alterByRequest) {
-		t.Abilities = append(t.Abilities, world.CanElect, world.CanReassign)
-	}
-	t.Abilities = append(t.Abilities, world.CanFreeze, world.CanLoss, world.CanHold, world.CanDrop, world.CanLate)
+	t.Abilities = append(t.Abilities, world.CanElect, world.CanReassign, world.CanFreeze, world.CanLoss, world.CanHold, world.CanDrop, world.CanLate)
 	kafka := kafka{release: r, keeper: keeper}
 	if keeper {
 		t.Abilities = append(t.Abilities, world.CanZooKeeper)

@@ -17,6 +17,7 @@ type Target struct {
 	Image         string          // the image's name in the engine or a registry; "" where it is made here
 	Abilities     []world.Ability // the faults that it admits
 	Keeper        bool            // a ZooKeeper stands beside the brokers
+	KeeperAdmin   bool            // its nodes are the only way to ask the controller for elections and reassignments
 	ELR           bool            // knows eligible leader replicas (KIP-966)
 	Idempotent    bool            // knows idempotent producers (KIP-98) and DeleteRecords (KIP-107)
 	FollowerFetch bool            // lets consumers read from followers (KIP-392)

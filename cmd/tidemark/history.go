@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tidemark/harness"
+	"tidemark/history"
+)
+
+func historyCommand() *cobra.Command {
+	var p harness.Past
+	var list bool
+	var out, jsonPath, markdown string
+	c := &cobra.Command{
+		Use:   "history [NAME...]",
+		Short: "Show published losses of releases of Apache Kafka",
+		Long: "Carries out the scenario of each published defect (or the named ones) on the release of Apache Kafka that has it, and on releases that\n" +
+			"have it no longer, in containers, one run after the other. It ends with 1 if one was found in fewer than four of five runs, or in a\n" +
+			"release that has it no longer. Images are made as tidemark target build makes them.",
+		RunE: func(c *cobra.Command, args []string) error {
+			defects, err := defectsNamed(args)
+			if err != nil {
+				return usage(err)
+			}
+			if list {
+				for _, d := range defects {
+					fmt.Fprintf(c.OutOrStdout(), "%s, in %s, fixed in %s: %s\n%s", d.Name, d.Release, strings.Join(d.Fixed, ", "), d.Says, indented(d.Run.Plan))
+				}
+				return nil
+			}
+			if p.Times < 1 || p.Controls < 0 || p.Times > timesMax || p.Controls > timesMax {
+				return usage(fmt.Errorf("--times %d, --controls %d, expected 1 to %d and 0 to %d", p.Times, p.Controls, timesMax, timesMax))
+			}
+			return showPast(c, p, defects, out, jsonPath, markdown)
+		},
+	}
+	f := c.Flags()
+	f.BoolVar(&list, "list", false, "carry out nothing: tell of each defect, its releases and its plan")
+	f.IntVar(&p.Times, "times", 10, "runs of the release that has a defect")
+	f.IntVar(&p.Controls, "controls", 3, "runs of each release that has it no longer")
+	f.StringVar(&out, "out", ".", "directory in which runs/ stands")
+	f.StringVar(&jsonPath, "json", "", "also write the table to this file, as JSON")
+	f.StringVar(&markdown, "markdown", "", "also write the table to this file, as Markdown")
+	return c
+}
+
+// defectsNamed finds the named defects, all if none is named.
+func defectsNamed(names []string) ([]harness.Defect, error) {
+	all, err := harness.Defects()
+	if err != nil || len(names) == 0 {
+		return all, err
+	}
+	var out []harness.Defect
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(d harness.Defect) bool { return strings.EqualFold(d.Name, name) })
+		if i < 0 {
+			var known []string
+			for _, d := range all {
+				known = append(known, d.Name)
+			}
+			return nil, fmt.Errorf("defect %q, expected one of %s", name, strings.Join(known, ", "))
+		}
+		out = append(out, all[i])
+	}
+	return out, nil
+}
+
+// showPast carries out the runs of defects, prints a row each as it comes, and writes the table.
+func showPast(c *cobra.Command, p harness.Past, defects []harness.Defect, out, jsonPath, markdown string) error {
+	if err := admit(c, defects[0].Run); err != nil {
+		return err
+	}
+	log := c.ErrOrStderr()
+	var again string
+	carry := carryAnywhere(out, log, &again)
+	p.Carry = func(ctx context.Context, run history.Run) (*harness.Result, string, error) {
+		res, err := carry(ctx, run)
+		return res, again, err
+	}
+	p.Each = func(d harness.Defect, release string, n, of int, told string) {
+		fmt.Fprintf(log, "%s on %s, %d of %d: %s\n", d.Name, release, n, of, told)
+	}
+	var t harness.PastTable
+	ok := true
+	for _, d := range defects {
+		row, err := p.Try(c.Context(), d)
+		t.Rows = append(t.Rows, row)
+		fmt.Fprint(c.OutOrStdout(), row.String())
+		switch {
+		case c.Context().Err() != nil:
+			return &outcome{exitInterrupted, c.Context().Err()}
+		case err != nil:
+			return trouble(err)
+		}
+		ok = ok && row.Shown()
+	}
+	fmt.Fprintln(c.OutOrStdout(), t.Summary())
+	var err error
+	if jsonPath != "" {
+		err = writeJSON(jsonPath, t)
+	}
+	if markdown != "" {
+		err = errors.Join(err, os.WriteFile(markdown, []byte(t.Markdown()), 0o644))
+	}
+	switch {
+	case err != nil:
+		return trouble(err)
+	case !ok:
+		return ended(exitViolation)
+	}
+	return nil
+}
