@@ -14,7 +14,7 @@ LIVE       := ^tidemark/docker/live$$
 FUZZTIME ?= 1m
 COUNT    ?= 3
 
-.PHONY: run build soak soak-space soak-docker canary-docker bugs-docker test test-bugs bugs test-docker test-docker-kills flat bench lint fuzz screenshot clean
+.PHONY: run build soak soak-space soak-docker canary-docker bugs-docker hunt-docker test test-bugs bugs test-docker test-docker-kills flat bench lint fuzz screenshot clean
 
 # A first run: in containers where a container engine is found, else in the simulated world alone, whose program needs a third less time
 # to build.
@@ -76,6 +76,11 @@ canary-docker: build
 bugs-docker:
 	go test -timeout 10m -count 1 -v -run '^TestBugsInTheSimulator$$' ./docker/live
 	TIDEMARK_BUGS=1 TIDEMARK_DOCKER=1 go test -timeout 60m -count 1 -parallel 3 -v -run '^TestBugs$$' ./docker/live
+
+# Three known bugs by random search in containers, ten minutes each: how many of the runs show them. Half an hour.
+hunt-docker: build
+	for bug in ack-before-replication unclean-election truncate-to-hw; do \
+		bin/tidemark hunt --world docker --bug $$bug --budget 10m --duration 30s; [ $$? -le 1 ] || exit; done
 
 # The container world with a real engine: skipped where none answers, unless TIDEMARK_DOCKER=1 or CI=true.
 test-docker:
