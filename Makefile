@@ -14,7 +14,7 @@ LIVE       := ^tidemark/docker/live$$
 FUZZTIME ?= 1m
 COUNT    ?= 3
 
-.PHONY: run build soak soak-space soak-docker canary-docker bugs-docker hunt-docker test test-bugs bugs test-docker test-docker-kills flat bench lint fuzz screenshot clean
+.PHONY: run build nightly soak soak-space soak-docker canary-docker bugs-docker hunt-docker test test-bugs bugs test-docker test-docker-kills flat bench lint fuzz screenshot clean
 
 # A first run: in containers where a container engine is found, else in the simulated world alone, whose program needs a third less time
 # to build.
@@ -61,6 +61,11 @@ SLOW_BUGS := stale-fetch-answer,stale-broker-epoch,unfenced-fetch,unfenced-incre
 # All known bugs by random search, each run that shows one shrunk: writes docs/bugs.md. Under twenty minutes on two cores, most of it shrinking.
 bugs: build
 	bin/tidemark bugs --markdown docs/bugs.md
+
+# The night, here and in CI: what is new since the one before is in nightly/campaigns/index.html. BUDGET=20m has the parts share that time;
+# BUG=NAME switches a known bug on, to see the night go red; NIGHT has further options, see tidemark nightly --help.
+nightly: build
+	bin/tidemark nightly --out nightly --corpus corpus --known corpus/known.json $(if $(BUDGET),--budget $(BUDGET)) $(if $(BUG),--bug $(BUG)) $(NIGHT)
 
 # Fifty runs of half a minute in containers: no violation, every kind of fault seen in five or more, all of them undone, nothing left.
 soak-docker: build

@@ -72,8 +72,9 @@ type Failure struct {
 	Reason string         `json:"reason"`
 	// Signature groups violations, see Signature; "" for a run that is not green for another reason.
 	Signature string `json:"signature,omitempty"`
-	// Known is why it is expected, Expired that it was and is no longer; "" if nobody knows it.
+	// Known is why it is expected, Until the last day on which it is, Expired that it was and is no longer; "" if nobody knows it.
 	Known   string `json:"known,omitempty"`
+	Until   string `json:"until,omitempty"`
 	Expired string `json:"expired,omitempty"`
 }
 
@@ -185,7 +186,7 @@ func (t *Tally) add(h Hunt, n int, res *Result, err error) (unknown bool) {
 	}
 	if v.Status != checker.Valid {
 		f := Failure{Seed: res.Run.Seed, Number: n, Status: v.Status, Reason: v.Reason, Signature: Signature(v)}
-		f.Known, f.Expired = knownOn(h.Known, f.Signature, h.Today)
+		f.Known, f.Until, f.Expired = knownOn(h.Known, f.Signature, h.Today)
 		if v.Status == checker.Invalid && f.Known != "" {
 			t.Known++
 		}
@@ -262,8 +263,13 @@ func (t *Tally) seen(v checker.Verdict) {
 	}
 }
 
+// fail lists a failure. Vacuous runs take half of the room at most: others are what a hunt is for.
 func (t *Tally) fail(f Failure) {
-	if len(t.Failures) < failuresMax {
+	room := failuresMax
+	if f.Status == checker.Vacuous {
+		room /= 2
+	}
+	if len(t.Failures) < room {
 		t.Failures = append(t.Failures, f)
 	}
 }

@@ -39,18 +39,18 @@ func ReadKnown(text []byte) ([]Known, error) {
 	return list, nil
 }
 
-// knownOn is why a signature is expected on a day; expired tells of an entry that was, up to another day. Both are "" for a failure that
-// nobody knows.
-func knownOn(list []Known, signature string, today time.Time) (reason, expired string) {
+// knownOn is why a signature is expected on a day, and until which; expired tells of an entry that was, up to another day. All are "" for a
+// failure that nobody knows.
+func knownOn(list []Known, signature string, today time.Time) (reason, until, expired string) {
 	day := today.UTC().Format(time.DateOnly)
 	for _, k := range list {
 		switch {
 		case k.Signature != signature:
 		case day <= k.Expires:
-			return k.Reason, ""
+			return k.Reason, k.Expires, ""
 		default:
 			expired = fmt.Sprintf("it was expected until %s, today is %s: %s", k.Expires, day, k.Reason)
 		}
 	}
-	return "", expired
+	return "", "", expired
 }

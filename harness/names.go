@@ -36,13 +36,27 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
+// Line is a command line of this program, to be pasted where it was called.
+func Line(words ...any) string {
+	out := Program()
+	for _, word := range words {
+		out += " " + quoted(fmt.Sprint(word))
+	}
+	return out
+}
+
 // RepeatLine is the line that carries out run n of a hunt alone, with the same options.
 func RepeatLine(options []string, master uint64, n int) string {
-	words := []string{Program(), "hunt"}
+	return OptionsLine("hunt", options, "--master", master, "--first", n, "--max-seeds", 1)
+}
+
+// OptionsLine is the line of a command with options as they were given, and more words behind them.
+func OptionsLine(command string, options []string, more ...any) string {
+	words := []any{command}
 	for _, o := range options {
-		words = append(words, quoted(o))
+		words = append(words, o)
 	}
-	return fmt.Sprintf("%s --master %d --first %d --max-seeds 1", strings.Join(words, " "), master, n)
+	return Line(append(words, more...)...)
 }
 
 // BuildHash is the hash of the program's own file, hex: only the same build replays a run exactly. "unknown" if it cannot be read.

@@ -11,6 +11,12 @@ import (
 	"tidemark/results"
 )
 
+// Bounds on a verdict block, so that it fits a screen: the findings that it tells, and what each implies.
+const (
+	findingsTold = 3
+	impliedTold  = 3
+)
+
 // Summary is the verdict block of a run, for a terminal.
 func Summary(v checker.Verdict) string {
 	var out strings.Builder
@@ -21,6 +27,10 @@ func Summary(v checker.Verdict) string {
 		s.Faults, s.FaultsObserved, s.LeaderChanges, s.ISRShrinks, s.ISRGrowths, s.Truncations)
 	said := strings.ToLower(v.Reason) // so that it is said once only why the contract allows something
 	for i := range v.Findings {
+		if i == findingsTold {
+			fmt.Fprintf(&out, "  and %d further findings, which report.html tells\n", len(v.Findings)-i)
+			break
+		}
 		f := &v.Findings[i]
 		text := f.Told()
 		if strings.Contains(said, strings.ToLower(f.Why)) {
@@ -28,7 +38,11 @@ func Summary(v checker.Verdict) string {
 		}
 		said += strings.ToLower(f.Why)
 		fmt.Fprintf(&out, "  %s: %s%s%s\n    %s\n", f.Severity, f.Class, place(f.Partition), times(f.Count, f.Text), Printable(text))
-		for _, m := range f.Implied {
+		for j, m := range f.Implied {
+			if j == impliedTold {
+				fmt.Fprintf(&out, "    implies %d further classes of anomaly\n", len(f.Implied)-j)
+				break
+			}
 			fmt.Fprintf(&out, "    implies: %s%s: %s\n", m.Class, times(m.Count, m.Text), Printable(m.Text))
 		}
 	}

@@ -46,3 +46,19 @@ func TestSummarySaysOnceWhyTheContractAllows(t *testing.T) {
 		t.Errorf("%s\nexpected the reason once, with the first finding", got)
 	}
 }
+
+// TestASummaryFitsAScreen: of a run with many findings the first are told, and how many more there are.
+func TestASummaryFitsAScreen(t *testing.T) {
+	v := checker.Verdict{Status: checker.Invalid, Reason: "Much was lost.", Contract: checker.Contract{Because: "acks=all."}}
+	for range 50 {
+		f := checker.Finding{Class: checker.LostWrite, Severity: checker.Violation, Count: 1, Text: "Value a went."}
+		for range 9 {
+			f.Implied = append(f.Implied, checker.Implied{Class: checker.PollSkip, Text: "It is skipped."})
+		}
+		v.Findings = append(v.Findings, f)
+	}
+	got := Summary(v)
+	if n := strings.Count(got, "\n"); n > 24 || !strings.Contains(got, "and 47 further findings") || !strings.Contains(got, "implies 6 further classes") {
+		t.Errorf("%d lines, expected at most 24 and what was left out:\n%s", n, got)
+	}
+}

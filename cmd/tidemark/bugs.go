@@ -39,6 +39,9 @@ func bugsCommand() *cobra.Command {
 				return usage(err)
 			}
 			if list {
+				if w.json {
+					return printJSON(c.OutOrStdout(), listedBugs(entries), exitValid)
+				}
 				listBugs(c.OutOrStdout(), entries)
 				return nil
 			}
@@ -84,15 +87,18 @@ func bugsCommand() *cobra.Command {
 	f.IntVar(&p.Workers, "workers", runtime.NumCPU(), "runs at a time")
 	f.BoolVar(&noShrink, "no-shrink", false, "leave the runs that showed the bugs as they are")
 	f.DurationVar(&p.Shrinking, "shrink-budget", time.Minute, "of shrinking one run: try nothing new after so long")
-	f.StringVar(&w.json, "json", "", "also write the table to this file, as JSON")
+	f.BoolVar(&w.json, "json", false, "print the table as JSON; with --list, what the bugs are")
 	f.StringVar(&w.markdown, "markdown", "", "also write the table to this file, as Markdown")
 	f.StringVar(&w.scenarios, "scenarios", "", "also write each shrunk run as a scenario NAME.txt into this directory; the words at the head of one that is there stay")
 	f.StringVar(&w.renew, "renew", "", "search nothing: look through the scenarios NAME.txt of this directory, and give those that no longer show their bug another\nseed with which they do")
 	return c
 }
 
-// bugsWanted is the files that a table is written to, "" for none.
-type bugsWanted struct{ json, markdown, scenarios, renew string }
+// bugsWanted is how a table is told, and the files that it is written to, "" for none.
+type bugsWanted struct {
+	json                       bool // on standard output, instead of the table
+	markdown, scenarios, renew string
+}
 
 // renewSeeds is among how many seeds another one is looked for.
 const renewSeeds = 300
@@ -174,6 +180,9 @@ func bugs(c *cobra.Command, p harness.Proof, entries []bug.Entry, w bugsWanted) 
 			return trouble(err)
 		}
 	}
+	if w.json {
+		out = c.ErrOrStderr() // stdout holds the JSON alone
+	}
 	fmt.Fprintf(c.ErrOrStderr(), "tidemark %s, %s from master seed %d, %v for each on %s, generator %s\n",
 		harness.Version, counted(len(entries), "known bug"), p.Master, p.Budget, counted(p.Workers, "worker"), harness.GeneratorHash())
 	table := newBugTable(out, entries, p.Master)
@@ -193,9 +202,9 @@ func bugs(c *cobra.Command, p harness.Proof, entries []bug.Entry, w bugsWanted) 
 	}
 	t := p.Tally(rows)
 	fmt.Fprintln(out, t.Summary())
-	if w.json != "" {
-		if err := writeJSON(w.json, t); err != nil {
-			return trouble(err)
+	if w.json {
+		if err := printJSON(c.OutOrStdout(), t, exitValid); err != nil {
+			return err
 		}
 	}
 	if w.markdown != "" {

@@ -9,6 +9,25 @@ import (
 	"tidemark/broker/bug"
 )
 
+// listedBug is a known bug as JSON tells of it.
+type listedBug struct {
+	Name     bug.Name `json:"name"`
+	Row      int      `json:"row,omitempty"`
+	Source   string   `json:"source"`
+	Mutation string   `json:"mutation"`
+	Shows    []string `json:"shows"`
+	Visible  bool     `json:"visible"`
+	Needs    []string `json:"needs,omitempty"`
+}
+
+func listedBugs(entries []bug.Entry) []listedBug {
+	out := make([]listedBug, len(entries))
+	for i, e := range entries {
+		out[i] = listedBug{e.Name, e.Row, e.Source, e.Mutation, e.Shows, e.Visible, e.Needs}
+	}
+	return out
+}
+
 // listBugs tells of the entries, by the part of the protocol that each breaks, and of what was looked at and cannot be here.
 func listBugs(w io.Writer, entries []bug.Entry) {
 	fmt.Fprintln(w, "Each bug is a real mistake of a Kafka-style log, told of by its source. \"row\" is its number among the mistakes that were looked at;\n"+

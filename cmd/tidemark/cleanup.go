@@ -11,7 +11,7 @@ import (
 )
 
 func cleanupCommand() *cobra.Command {
-	var images bool
+	var images, asJSON bool
 	c := &cobra.Command{
 		Use:   "cleanup",
 		Short: "Remove the containers, networks and volumes that runs left",
@@ -30,18 +30,27 @@ func cleanupCommand() *cobra.Command {
 				more, err = engine.CleanupImages(c.Context())
 				removed = append(removed, more...)
 			}
+			if asJSON {
+				if err := printJSON(c.OutOrStdout(), map[string]any{"removed": append([]string{}, removed...)}, exitValid); err != nil {
+					return err
+				}
+			}
 			for _, what := range removed {
+				if asJSON {
+					break
+				}
 				fmt.Fprintln(c.OutOrStdout(), "removed", what)
 			}
 			if err != nil {
 				return trouble(err)
 			}
-			if len(removed) == 0 {
+			if len(removed) == 0 && !asJSON {
 				fmt.Fprintln(c.OutOrStdout(), "nothing is left of any run")
 			}
 			return nil
 		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print what was removed as JSON")
 	c.Flags().BoolVar(&images, "images", false, "remove the images that were built, too")
 	return c
 }

@@ -16,6 +16,7 @@ import (
 
 	"tidemark/checker"
 	"tidemark/docker"
+	"tidemark/docker/targets"
 	"tidemark/harness"
 	"tidemark/history"
 	"tidemark/results"
@@ -84,9 +85,9 @@ func tellKept(log io.Writer, kept []string) {
 	}
 }
 
-// carryContained carries out one run of a hunt in containers. Its directory stays if keep, which is told the line that replays it, says
-// so; an interrupted run and one with trouble keep theirs.
-func carryContained(outDir string, log io.Writer, keep func(res *harness.Result, replay string) bool) func(context.Context, history.Run) (*harness.Result, error) {
+// carryContained carries out one run of a hunt in containers, and tells how far it is. Its directory stays if keep says so; an interrupted run
+// and one with trouble keep theirs.
+func carryContained(outDir string, log io.Writer, keep func(*harness.Result, results.Dir) bool, tell func(harness.Progress)) func(context.Context, history.Run) (*harness.Result, error) {
 	var mu sync.Mutex
 	say := func(line string) {
 		mu.Lock()
@@ -101,7 +102,7 @@ func carryContained(outDir string, log io.Writer, keep func(res *harness.Result,
 		if err != nil {
 			return &harness.Result{Run: run}, err
 		}
-		res, err := harness.Contain(ctx, run, d, harness.Look{Say: say})
+		res, err := harness.Contain(ctx, run, d, harness.Look{Say: say, Progress: tell})
 		if res == nil {
 			err = errors.Join(err, harness.SaveCut(d, run, nil, err))
 			return &harness.Result{Run: run}, fmt.Errorf("%w (%s: %s)", err, harness.ReplayWord(run), harness.ReplayLine(d))
@@ -109,7 +110,7 @@ func carryContained(outDir string, log io.Writer, keep func(res *harness.Result,
 		if err != nil {
 			return res, errors.Join(err, harness.Save(d, res))
 		}
-		if keep(res, harness.ReplayLine(d)) {
+		if keep(res, d) {
 			return res, harness.Save(d, res)
 		}
 		return res, os.RemoveAll(d.Path)
@@ -136,22 +137,26 @@ func leftByContainers() (string, error) {
 
 // replayContained carries out the options and the plan of a stored run in containers again, and compares the verdicts: what happens is
 // never quite the same.
-func replayContained(c *cobra.Command, outDir string, stored results.Dir, run history.Run) error {
+func replayContained(c *cobra.Command, outDir string, stored results.Dir, run history.Run, asJSON bool) error {
 	if err := admit(c, run); err != nil {
 		return err
 	}
 	run.Started = time.Now().UTC()
 	run.Tool, run.Build = harness.Version, harness.BuildHash()
-	res, err := runContained(c, outDir, run, false, false)
+	res, err := runContained(c, outDir, run, false, asJSON)
 	if res == nil {
 		return err
 	}
+	out := c.OutOrStdout()
+	if asJSON {
+		out = c.ErrOrStderr() // stdout holds the JSON alone
+	}
 	before, missing := stored.Outcome()
 	if missing != nil {
-		fmt.Fprintf(c.OutOrStdout(), "the stored run has no verdict to compare with: %v\n", missing)
+		fmt.Fprintf(out, "the stored run has no verdict to compare with: %v\n", missing)
 		return err
 	}
-	fmt.Fprintln(c.OutOrStdout(), compared(before.Verdict, res.Verdict))
+	fmt.Fprintln(out, compared(before.Verdict, res.Verdict))
 	return err
 }
 
@@ -181,4 +186,26 @@ func firstAck(h *history.History) time.Duration {
 // containerCommands are those that only the container world needs.
 func containerCommands() []*cobra.Command {
 	return []*cobra.Command{doctorCommand(), cleanupCommand(), agentCommand(), targetCommand()}
+}
+
+// admitted says why a run in containers cannot start, if it cannot.
+func admitted(ctx context.Context, run history.Run) error { return harness.Admit(ctx, run) }
+
+// buildTarget makes the image of a release of Apache Kafka that a run names, unless it is there.
+func buildTarget(ctx context.Context, target string, log io.Writer) error {
+	name, ok := strings.CutPrefix(target, "apache-kafka:")
+	if !ok {
+		return nil // an image that is pulled by its name
+	}
+	release, err := targets.ParseRelease(name)
+	if err != nil {
+		return err
+	}
+	engine, err := docker.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer engine.Close() //nolint:errcheck // nothing is under way
+	_, err = engine.BuildTarget(ctx, release, "", func(line string) { fmt.Fprintln(log, line) })
+	return err
 }

@@ -13,7 +13,8 @@ import (
 )
 
 func doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look whether runs in containers are possible here, and what is missing",
 		Long: "Looks at the container engine, this program, the kernel's firewall in a container, what earlier runs left and what targets need; says of what is\n" +
@@ -21,7 +22,11 @@ func doctorCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			missing := 0
-			for _, f := range append(docker.Examine(c.Context(), ""), docker.ExamineTargets(c.Context())...) {
+			found := append(docker.Examine(c.Context(), ""), docker.ExamineTargets(c.Context())...)
+			if asJSON {
+				return doctorJSON(c, found)
+			}
+			for _, f := range found {
 				switch {
 				case f.Note:
 					fmt.Fprintln(c.OutOrStdout(), "note    ", f.What)
@@ -39,4 +44,25 @@ func doctorCommand() *cobra.Command {
 			return nil
 		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print what was found as JSON")
+	return c
+}
+
+// doctorJSON prints what was found, and ends as the text does.
+func doctorJSON(c *cobra.Command, found []docker.Finding) error {
+	type finding struct {
+		What     string `json:"what"`
+		OK       bool   `json:"ok"`
+		Note     bool   `json:"note,omitempty"`
+		RulesOut string `json:"rulesOut,omitempty"`
+		How      string `json:"howToGetIt,omitempty"`
+	}
+	code, out := exitValid, []finding{}
+	for _, f := range found {
+		out = append(out, finding{f.What, f.OK, f.Note, f.RulesOut, f.How})
+		if !f.OK && !f.Note {
+			code = exitHarness
+		}
+	}
+	return printJSON(c.OutOrStdout(), out, code)
 }

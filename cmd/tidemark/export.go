@@ -3,34 +3,40 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"tidemark/history"
 	"tidemark/history/edn"
+	"tidemark/results/index"
 )
 
 func exportCommand() *cobra.Command {
 	var format, output string
 	c := &cobra.Command{
 		Use:   "export DIR",
-		Short: "Write a stored run's history in another format",
+		Short: "Write a stored run's history in another format, or the whole run as one file",
 		Long: "Writes the history of a run directory as EDN in the format of Jepsen's Kafka workload, which Jepsen's checker reads, and check too.\n" +
 			"Partition i of the topic is key i, each incarnation of a topic that was recreated has a further key; values become numbers, in the order\n" +
 			"in which the history first names them; a consumer that does not read on where it stopped assigns itself its partition anew; faults are\n" +
 			":info operations of the nemesis. What the format has no place for, such as observed states, protocol steps, the phases of faults and what\n" +
 			"replicas hold at the end, stands in fields and operations that begin with :tidemark/, which Jepsen's checker passes over and check reads.\n" +
-			"Steps that only say that records were appended or a high watermark moved on are left out: they decide nothing.",
+			"Steps that only say that records were appended or a high watermark moved on are left out: they decide nothing.\n" +
+			"With --format zip the whole directory is written as one file, which unpacks to what replay and check read.",
 		Args: exactly("DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if format != "jepsen" {
-				return usage(fmt.Errorf("--format %q, expected jepsen", format))
+			if format != "jepsen" && format != "zip" {
+				return usage(fmt.Errorf("--format %q, expected jepsen or zip", format))
 			}
 			d, run, err := openRun(args[0])
 			if err != nil {
 				return usage(err)
+			}
+			write := func(w io.Writer) error { return index.Archive(w, d.Path) }
+			if format == "zip" {
+				return export(c, output, write)
 			}
 			h, truncated, err := d.History()
 			if err != nil {
@@ -39,31 +45,36 @@ func exportCommand() *cobra.Command {
 			if truncated != "" {
 				fmt.Fprintln(c.ErrOrStderr(), "tidemark: the history is cut:", truncated)
 			}
-			if output == "" {
-				if err := edn.Write(c.OutOrStdout(), run, h); err != nil {
-					return trouble(err)
-				}
-				return nil
-			}
-			if err := exportTo(output, run, h); err != nil {
-				return trouble(err)
-			}
-			fmt.Fprintf(c.ErrOrStderr(), "wrote %s\n", output)
-			return nil
+			return export(c, output, func(w io.Writer) error { return edn.Write(w, run, h) })
 		},
 	}
-	c.Flags().StringVar(&format, "format", "jepsen", "the format: jepsen")
+	c.Flags().StringVar(&format, "format", "jepsen", "the format: jepsen, or zip for the whole directory as one file")
 	c.Flags().StringVarP(&output, "output", "o", "", "the file to write, instead of standard output")
 	return c
 }
 
+// export writes to a file, or to standard output if it has no name.
+func export(c *cobra.Command, output string, write func(io.Writer) error) error {
+	if output == "" {
+		if err := write(c.OutOrStdout()); err != nil {
+			return trouble(err)
+		}
+		return nil
+	}
+	if err := exportTo(output, write); err != nil {
+		return trouble(err)
+	}
+	fmt.Fprintf(c.ErrOrStderr(), "wrote %s\n", output)
+	return nil
+}
+
 // exportTo puts a file in place whole or not at all.
-func exportTo(path string, run history.Run, h *history.History) error {
+func exportTo(path string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}
-	err = errors.Join(edn.Write(f, run, h), f.Chmod(0o644), f.Close())
+	err = errors.Join(write(f), f.Chmod(0o644), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -137,49 +138,90 @@ func printHashes(c *cobra.Command, h harness.Hunt) error {
 	return out.Flush()
 }
 
-func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
-	log, out := c.ErrOrStderr(), c.OutOrStdout()
-	fmt.Fprintf(log, "tidemark %s, hunt from master seed %d: %s%s on %s\n%s", harness.Version, h.Master, counted(h.Seeds, "seed"), lasting(h), counted(h.Workers, "worker"), huntSetting(h))
-	warnLate(log, h.Run)
-	found := map[int]uint64{}
-	failing := map[int]*harness.Result{}
-	replays := map[int]string{}
-	kept := newKeeper(h.UntilClass, h.Seeds == 1)
-	if h.Run.World == harness.Contained {
-		h.Carry = carryContained(w.out, log, kept.keep)
+// hunted is a hunt that was carried out.
+type hunted struct {
+	tally   harness.Tally
+	found   map[int]uint64          // trace hashes, by number
+	failing map[int]*harness.Result // those of which a directory was kept
+	dirs    map[int]results.Dir     // where they are
+	first   firsts
+	again   func(n int) string // the line that carries out run n once more
+}
+
+// kept says where a run of the hunt is found again.
+func (h *hunted) kept(n int) harness.Kept {
+	d, ok := h.dirs[n]
+	switch {
+	case !ok && n < 0: // of a corpus, whose file is a scenario
+		return harness.Kept{}
+	case !ok:
+		return harness.Kept{Replay: h.again(n)}
 	}
-	bar := startProgress(log, h.Seeds+len(h.Corpus))
-	first := firsts{}
+	return harness.Kept{Run: filepath.Base(d.Path), Replay: harness.ReplayLine(d)}
+}
+
+// carryOut carries out a hunt and keeps the first runs that failed.
+func carryOut(c *cobra.Command, h harness.Hunt, w huntWanted) (*hunted, error) {
+	log := c.ErrOrStderr()
+	out := &hunted{found: map[int]uint64{}, failing: map[int]*harness.Result{}, dirs: map[int]results.Dir{}, first: firsts{}}
+	out.again = func(n int) string { return harness.RepeatLine(w.options, h.Master, n) }
+	kept := newKeeper(h.UntilClass, h.Seeds == 1)
+	bar := startProgress(log, h.Seeds+len(h.Corpus), h.Budget)
+	if h.Run.World == harness.Contained {
+		h.Carry = carryContained(w.out, log, kept.keep, bar.tell)
+	}
 	h.Each = func(n int, res *harness.Result, err error) {
-		bar.step(err != nil || res.Verdict.Status == checker.Invalid)
-		found[n] = res.Hash
+		bar.step(res, err)
+		out.found[n] = res.Hash
 		if err == nil {
-			first.note(n, res)
+			out.first.note(n, res)
 		}
 		switch {
 		case err != nil:
 		case h.Run.World == harness.Contained:
-			if replay, ok := kept.replay(res); ok {
-				failing[n], replays[n] = res, replay
+			if d, ok := kept.dir(res); ok {
+				out.failing[n], out.dirs[n] = res, d
 			}
-		case len(failing) < keepMax && worthKeeping(res, h.UntilClass, h.Seeds == 1):
-			failing[n] = res
+		case len(out.failing) < keepMax && worthKeeping(res, h.UntilClass, h.Seeds == 1):
+			out.failing[n] = res
 		}
 	}
-	tally := h.Go(c.Context())
+	out.tally = h.Go(c.Context())
 	bar.end()
-	for _, n := range slices.Sorted(maps.Keys(failing)) {
-		if replays[n] != "" {
+	for _, n := range slices.Sorted(maps.Keys(out.failing)) {
+		if _, ok := out.dirs[n]; ok {
 			continue // a run in containers, which cannot be had once more
 		}
-		d, err := keep(c.Context(), w.out, failing[n])
+		d, err := keep(c.Context(), w.out, out.failing[n])
 		if err != nil {
+			return out, err
+		}
+		out.dirs[n] = d
+	}
+	return out, nil
+}
+
+func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
+	log, out := c.ErrOrStderr(), c.OutOrStdout()
+	fmt.Fprintf(log, "tidemark %s, hunt from master seed %d: %s%s on %s\n%s", harness.Version, h.Master, counted(h.Seeds, "seed"), lasting(h), counted(h.Workers, "worker"), huntSetting(h))
+	warnLate(log, h.Run)
+	begun := time.Now()
+	w.options = givenBut(c, huntsAlone...)
+	carried, err := carryOut(c, h, w)
+	if err != nil {
+		return trouble(err)
+	}
+	tally := carried.tally
+	var told campaignTold
+	if h.Seeds > 1 {
+		campaign := harness.NewCampaign(huntLabel(c), begun, h.Master, againLine(c, h.Master))
+		campaign.Parts = append(campaign.Parts, h.Part("hunt", tally, c.Context().Err() == nil, w.allowVacuous, carried.kept))
+		if told, err = keepCampaign(w.out, campaign, begun); err != nil {
 			return trouble(err)
 		}
-		replays[n] = harness.ReplayLine(d)
 	}
 	if w.json {
-		if err := printJSON(out, tally, exitValid); err != nil {
+		if err := printJSON(out, huntTold{tally, told}, exitValid); err != nil {
 			return err
 		}
 		out = log // stdout holds the tally alone
@@ -189,16 +231,16 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 			fmt.Fprintf(out, "the plan broke the contract in %d of %d runs\n", tally.Invalid, tally.Runs)
 		}
 		for _, f := range tally.Failures {
-			if _, kept := replays[f.Number]; !kept {
+			if _, kept := carried.dirs[f.Number]; !kept {
 				fmt.Fprintf(out, "%s: %s, seed %d: %s\n%s", f.Status, harness.RunName(f.Number), f.Seed, f.Reason, repeat(c, h, f.Number))
 			}
 		}
 	}
-	for _, n := range slices.Sorted(maps.Keys(replays)) {
-		v := failing[n].Verdict
-		fmt.Fprintf(out, "%s: %s, seed %d: %s\n  %s: %s\n", v.Status, harness.RunName(n), failing[n].Run.Seed, v.Reason, harness.ReplayWord(h.Run), replays[n])
+	for _, n := range slices.Sorted(maps.Keys(carried.dirs)) {
+		v := carried.failing[n].Verdict
+		fmt.Fprintf(out, "%s: %s, seed %d: %s\n  %s: %s\n", v.Status, harness.RunName(n), carried.failing[n].Run.Seed, v.Reason, harness.ReplayWord(h.Run), harness.ReplayLine(carried.dirs[n]))
 	}
-	if err := w.reduce(c, h, out, tally.Groups, first); err != nil {
+	if err := w.reduce(c, h, out, tally.Groups, carried.first); err != nil {
 		return trouble(err)
 	}
 	if h.Run.World == harness.Contained {
@@ -209,10 +251,13 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 		fmt.Fprintln(out, left)
 	}
 	if w.twice && c.Context().Err() == nil {
-		if err := compareHashes(c, h, found); err != nil {
+		if err := compareHashes(c, h, carried.found); err != nil {
 			return trouble(err)
 		}
-		fmt.Fprintf(out, "%d seeds run again by another process with another GOMAXPROCS: the same hashes\n", len(found))
+		fmt.Fprintf(out, "%d seeds run again by another process with another GOMAXPROCS: the same hashes\n", len(carried.found))
+	}
+	if told.Page != "" {
+		fmt.Fprintf(out, "campaign: %s: %s\n", told.Page, told.Difference.Sentence())
 	}
 	return ended(huntExit(c.Context(), tally, w.allowVacuous))
 }
@@ -294,30 +339,30 @@ type keeper struct {
 	all   bool
 
 	mu   sync.Mutex
-	runs map[*harness.Result]string // with the lines that replay them
+	runs map[*harness.Result]results.Dir
 }
 
 func newKeeper(class checker.Class, all bool) *keeper {
-	return &keeper{class: class, all: all, runs: map[*harness.Result]string{}}
+	return &keeper{class: class, all: all, runs: map[*harness.Result]results.Dir{}}
 }
 
-// keep reports whether a run's directory stays; replay is the line that carries it out again.
-func (k *keeper) keep(res *harness.Result, replay string) bool {
+// keep reports whether a run's directory stays.
+func (k *keeper) keep(res *harness.Result, d results.Dir) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.runs) == keepMax || !worthKeeping(res, k.class, k.all) {
 		return false
 	}
-	k.runs[res] = replay
+	k.runs[res] = d
 	return true
 }
 
-// replay is the line that replays a run, if its directory stayed.
-func (k *keeper) replay(res *harness.Result) (line string, kept bool) {
+// dir is the directory of a run, if it stayed.
+func (k *keeper) dir(res *harness.Result) (d results.Dir, kept bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	line, kept = k.runs[res]
-	return line, kept
+	d, kept = k.runs[res]
+	return d, kept
 }
 
 // worthKeeping reports whether somebody will want to look at a run: it failed, it shows what the hunt was for, or it is the only one.

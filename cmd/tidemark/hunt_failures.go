@@ -19,6 +19,7 @@ type huntWanted struct {
 	corpus       string // directory, "" for none
 	shrink       bool
 	shrinking    time.Duration // budget
+	options      []string      // of the command line that carries one run out again, see harness.RepeatLine
 }
 
 func (w huntWanted) check(world string) error {

@@ -7,25 +7,26 @@ import (
 
 	"tidemark/checker"
 	"tidemark/harness"
+	"tidemark/results"
 )
 
 // TestAsManyRunsAreKeptAsThereIsRoomFor lets more runs fail side by side than keep their directories: each is told whether its own stays,
-// and with it the line that replays it.
+// and where.
 func TestAsManyRunsAreKeptAsThereIsRoomFor(t *testing.T) {
 	k := newKeeper("", false)
-	results := make([]*harness.Result, keepMax+5)
+	runs := make([]*harness.Result, keepMax+5)
 	var all sync.WaitGroup
-	for i := range results {
-		results[i] = &harness.Result{Verdict: checker.Verdict{Status: checker.Invalid}}
-		all.Go(func() { k.keep(results[i], strconv.Itoa(i)) })
+	for i := range runs {
+		runs[i] = &harness.Result{Verdict: checker.Verdict{Status: checker.Invalid}}
+		all.Go(func() { k.keep(runs[i], results.Dir{Path: strconv.Itoa(i)}) })
 	}
 	all.Wait()
 	kept := 0
-	for i, r := range results {
-		if line, ok := k.replay(r); ok {
+	for i, r := range runs {
+		if d, ok := k.dir(r); ok {
 			kept++
-			if line != strconv.Itoa(i) {
-				t.Errorf("run %d is replayed by %q", i, line)
+			if d.Path != strconv.Itoa(i) {
+				t.Errorf("run %d is in %q", i, d.Path)
 			}
 		}
 	}
@@ -33,10 +34,10 @@ func TestAsManyRunsAreKeptAsThereIsRoomFor(t *testing.T) {
 		t.Errorf("%d runs were kept, expected %d", kept, keepMax)
 	}
 	valid := &harness.Result{Verdict: checker.Verdict{Status: checker.Valid}}
-	if newKeeper("", false).keep(valid, "") {
+	if newKeeper("", false).keep(valid, results.Dir{}) {
 		t.Error("a valid run was kept")
 	}
-	if !newKeeper("", true).keep(valid, "") {
+	if !newKeeper("", true).keep(valid, results.Dir{}) {
 		t.Error("the only run was not kept")
 	}
 }

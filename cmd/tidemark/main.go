@@ -113,7 +113,9 @@ func rootCommand() *cobra.Command {
 		return usage(fmt.Errorf("%w; see %s --help", err, c.CommandPath()))
 	})
 	root.AddCommand(runCommand(), replayCommand(), checkCommand(), exportCommand(), huntCommand(), bugsCommand(), shrinkCommand(), historyCommand(), brokerCommand(),
+		serveCommand(), indexCommand(), pruneCommand(), nightlyCommand(),
 		planTopic(), optionsTopic(), targetsTopic(), anomaliesTopic())
 	root.AddCommand(containerCommands()...)
+	complete(root)
 	return root
 }

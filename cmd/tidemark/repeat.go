@@ -22,13 +22,17 @@ func repeat(c *cobra.Command, h harness.Hunt, n int) string {
 	if n < 0 {
 		return ""
 	}
-	var options []string
+	return fmt.Sprintf("  again: %s\n", harness.RepeatLine(givenBut(c, huntsAlone...), h.Master, n))
+}
+
+// givenBut is the flags of a command line as they were given, but for some.
+func givenBut(c *cobra.Command, but ...string) (options []string) {
 	c.Flags().Visit(func(f *pflag.Flag) {
-		if !slices.Contains(huntsAlone, f.Name) {
+		if !slices.Contains(but, f.Name) {
 			options = append(options, asGiven(f)...)
 		}
 	})
-	return fmt.Sprintf("  again: %s\n", harness.RepeatLine(options, h.Master, n))
+	return options
 }
 
 // asGiven is a flag as a command line gives it.
@@ -36,6 +40,8 @@ func asGiven(f *pflag.Flag) (out []string) {
 	switch f.Value.Type() {
 	case "bool":
 		return []string{"--" + f.Name + "=" + f.Value.String()}
+	case "stringSlice": // prints as [a,b]
+		return []string{"--" + f.Name, strings.Trim(f.Value.String(), "[]")}
 	case "stringToString": // prints as [k=v,k=v], each pair quoted as CSV is
 		pairs, err := csv.NewReader(strings.NewReader(strings.Trim(f.Value.String(), "[]"))).Read()
 		if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 func replayCommand() *cobra.Command {
 	var t traceFlags
 	var f carryFlags
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "replay DIR",
 		Short: "Carry out a stored run again",
@@ -41,7 +43,10 @@ func replayCommand() *cobra.Command {
 				return replayCarried(c, f, d, run)
 			}
 			if run.World == harness.Contained {
-				return replayContained(c, f.out, d, run)
+				return replayContained(c, f.out, d, run, asJSON)
+			}
+			if asJSON && t.on {
+				return usage(errors.New("--json and --trace exclude each other"))
 			}
 			if c.Flags().Changed("out") {
 				return usage(fmt.Errorf("--out is for a run in containers, this one is of the world %s and its replay writes nothing", run.World))
@@ -54,8 +59,18 @@ func replayCommand() *cobra.Command {
 				return trouble(err)
 			}
 			w := c.OutOrStdout()
-			fmt.Fprint(w, harness.Account(rep.Result))
 			stored := rep.Stored.Verdict.Status
+			if asJSON {
+				if err := printJSON(w, map[string]any{
+					"seed": fmt.Sprint(run.Seed), "verdict": rep.Result.Verdict, "hash": fmt.Sprintf("%016x", rep.Result.Hash), "storedHash": rep.Stored.Hash,
+					"storedStatus": stored, "sameBuild": rep.Exact, "sameHash": rep.Matches, "differs": rep.Differs,
+				}, exitValid); err != nil {
+					return err
+				}
+				w = c.ErrOrStderr() // stdout holds the JSON alone
+			} else {
+				fmt.Fprint(w, harness.Account(rep.Result))
+			}
 			switch {
 			case rep.Matches && rep.Exact && stored != rep.Result.Verdict.Status:
 				return trouble(fmt.Errorf("the same build replayed to the same trace hash %s and judges it %s, results.json says %s: it was changed, or judged by another checker",
@@ -74,6 +89,7 @@ func replayCommand() *cobra.Command {
 	}
 	t.register(c)
 	f.register(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print the outcome as JSON")
 	return c
 }
 

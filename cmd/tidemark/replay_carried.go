@@ -145,10 +145,10 @@ func groundWords(run history.Run) string {
 
 // carryAnywhere carries out runs of either world, keeps their directories and tells the line that repeats the last.
 func carryAnywhere(out string, log io.Writer, again *string) func(context.Context, history.Run) (*harness.Result, error) {
-	contained := carryContained(out, log, func(_ *harness.Result, replay string) bool {
-		*again = replay
+	contained := carryContained(out, log, func(_ *harness.Result, d results.Dir) bool {
+		*again = harness.ReplayLine(d)
 		return true
-	})
+	}, nil)
 	return func(ctx context.Context, run history.Run) (*harness.Result, error) {
 		if run.World == harness.Contained {
 			return contained(ctx, run)

@@ -25,6 +25,7 @@ const shrinkFile = "shrink.json"
 func shrinkCommand() *cobra.Command {
 	var s harness.Shrink
 	var out, scenario string
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "shrink DIR",
 		Short: "Make a failing run smaller while it fails alike",
@@ -44,19 +45,20 @@ func shrinkCommand() *cobra.Command {
 				return usage(fmt.Errorf("--budget %v, --workers %d, expected a positive duration or 0s for no limit, and 1 to 1024", s.Budget, s.Workers))
 			}
 			s.Run = run
-			return shrink(c, s, d, out, scenario)
+			return shrink(c, s, d, out, scenario, asJSON)
 		},
 	}
 	f := c.Flags()
 	f.DurationVar(&s.Budget, "budget", 2*time.Minute, "try nothing new after so long; 0 is no limit")
 	f.IntVar(&s.Workers, "workers", runtime.NumCPU(), "runs at a time")
 	f.BoolVar(&s.Blind, "no-invariants", false, "judge by what clients and logs tell alone")
+	f.BoolVar(&asJSON, "json", false, "print what is left as JSON")
 	f.StringVar(&out, "out", ".", "directory in which runs/ stands")
 	f.StringVar(&scenario, "as-scenario", "", "also write what is left to this file, as a scenario: options, plan and outcome as text. The words at the head of a\nfile that is there already stay")
 	return c
 }
 
-func shrink(c *cobra.Command, s harness.Shrink, d results.Dir, outDir, scenario string) error {
+func shrink(c *cobra.Command, s harness.Shrink, d results.Dir, outDir, scenario string, asJSON bool) error {
 	path := filepath.Join(d.Path, shrinkFile)
 	begin, err := readShrinkState(path, s.Run)
 	if err != nil {
@@ -73,7 +75,7 @@ func shrink(c *cobra.Command, s harness.Shrink, d results.Dir, outDir, scenario 
 	if err != nil {
 		return trouble(err)
 	}
-	if err := showShrunk(c, state, res, d, outDir, scenario); err != nil {
+	if err := showShrunk(c, state, res, d, outDir, scenario, asJSON); err != nil {
 		return err
 	}
 	if c.Context().Err() != nil {
@@ -83,7 +85,7 @@ func shrink(c *cobra.Command, s harness.Shrink, d results.Dir, outDir, scenario 
 }
 
 // showShrunk prints what is left of the run in a directory, keeps it, and tells of it in that run's report.
-func showShrunk(c *cobra.Command, state harness.ShrinkState, res *harness.Result, of results.Dir, outDir, scenario string) error {
+func showShrunk(c *cobra.Command, state harness.ShrinkState, res *harness.Result, of results.Dir, outDir, scenario string, asJSON bool) error {
 	out := c.OutOrStdout()
 	why := "nothing smaller fails alike"
 	if !state.Done {
@@ -96,6 +98,15 @@ func showShrunk(c *cobra.Command, state harness.ShrinkState, res *harness.Result
 	}
 	if err := harness.NoteShrunk(of, results.Shrunk{Plan: state.Best.Plan, Replay: harness.ReplayLine(d), Done: state.Done}); err != nil {
 		return trouble(err)
+	}
+	if asJSON {
+		if err := printJSON(out, map[string]any{
+			"signature": state.Signature, "lines": harness.Lines(state.Best), "plan": state.Best.Plan, "options": harness.ScenarioOptions(state.Best), "runs": state.Tries,
+			"seconds": state.Seconds, "done": state.Done, "directory": d.Path, "report": d.ReportPath(), "replay": harness.ReplayLine(d),
+		}, exitValid); err != nil {
+			return err
+		}
+		out = c.ErrOrStderr() // stdout holds the JSON alone
 	}
 	fmt.Fprintf(out, "%s after %s in %.1f s: %s\n%s%s\n", sizeOf(state.Best), counted(state.Tries, "run"), state.Seconds, why, indented(state.Best.Plan), state.Signature)
 	fmt.Fprintf(out, "options, as a scenario has them (--as-scenario FILE, run --scenario FILE): %s\nreport: %s\nreplay: %s\n",

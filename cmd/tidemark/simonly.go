@@ -33,15 +33,19 @@ func runContained(*cobra.Command, string, history.Run, bool, bool) (*harness.Res
 	return nil, trouble(errSimOnly)
 }
 
-func carryContained(string, io.Writer, func(*harness.Result, string) bool) func(context.Context, history.Run) (*harness.Result, error) {
+func carryContained(string, io.Writer, func(*harness.Result, results.Dir) bool, func(harness.Progress)) func(context.Context, history.Run) (*harness.Result, error) {
 	return func(_ context.Context, run history.Run) (*harness.Result, error) {
 		return &harness.Result{Run: run}, errSimOnly
 	}
 }
 
+func admitted(context.Context, history.Run) error { return errSimOnly }
+
+func buildTarget(context.Context, string, io.Writer) error { return errSimOnly }
+
 func leftByContainers() (string, error) { return "", errSimOnly }
 
-func replayContained(*cobra.Command, string, results.Dir, history.Run) error {
+func replayContained(*cobra.Command, string, results.Dir, history.Run, bool) error {
 	return trouble(errSimOnly)
 }
 

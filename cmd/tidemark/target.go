@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +26,7 @@ func targetCommand() *cobra.Command {
 
 func targetBuildCommand() *cobra.Command {
 	var from string
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "build apache-kafka RELEASE...",
 		Short: "Make the image of a release of Apache Kafka, unless it is there",
@@ -51,27 +53,38 @@ func targetBuildCommand() *cobra.Command {
 				return trouble(err)
 			}
 			defer engine.Close() //nolint:errcheck // nothing is under way
+			var names []string
 			for _, r := range releases {
 				name, err := engine.BuildTarget(c.Context(), r, from, func(line string) { fmt.Fprintln(c.ErrOrStderr(), line) })
 				if err != nil {
 					return trouble(err)
 				}
-				fmt.Fprintln(c.OutOrStdout(), name)
+				names = append(names, name)
+				if !asJSON {
+					fmt.Fprintln(c.OutOrStdout(), name)
+				}
+			}
+			if asJSON {
+				return printJSON(c.OutOrStdout(), map[string]any{"images": names}, exitValid)
 			}
 			return nil
 		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the images' names as JSON")
 	c.Flags().StringVar(&from, "from", "", "a directory of the release's jars, such as libs/ of an unpacked one (default: Maven Central)")
 	return c
 }
 
 func targetListCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	c := &cobra.Command{
 		Use:   "list",
 		Short: "List how targets are named, and the images that were made",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			fmt.Fprintf(c.OutOrStdout(), "run --target takes %s\n", strings.Join(targets.Makes(), ", "))
+			if !asJSON {
+				fmt.Fprintf(c.OutOrStdout(), "run --target takes %s\n", strings.Join(targets.Makes(), ", "))
+			}
 			engine, err := docker.Connect(c.Context())
 			if err != nil {
 				return trouble(err)
@@ -81,6 +94,9 @@ func targetListCommand() *cobra.Command {
 			if err != nil {
 				return trouble(err)
 			}
+			if asJSON {
+				return printJSON(c.OutOrStdout(), map[string]any{"takes": targets.Makes(), "made": listedImages(made)}, exitValid)
+			}
 			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, m := range made {
 				fmt.Fprintf(w, "%s\t%s\t%d MB\tmade %s\n", m.Release, m.Name, m.Bytes/1e6, m.Made.UTC().Format("2006-01-02 15:04"))
@@ -88,4 +104,22 @@ func targetListCommand() *cobra.Command {
 			return w.Flush()
 		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON")
+	return c
+}
+
+// listedImage is an image that was made, as JSON tells of it.
+type listedImage struct {
+	Release string    `json:"release"`
+	Name    string    `json:"name"`
+	Bytes   int64     `json:"bytes"`
+	Made    time.Time `json:"made"`
+}
+
+func listedImages(made []docker.Built) []listedImage {
+	out := make([]listedImage, len(made))
+	for i, m := range made {
+		out[i] = listedImage{m.Release, m.Name, m.Bytes, m.Made.UTC()}
+	}
+	return out
 }

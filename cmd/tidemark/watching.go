@@ -86,11 +86,18 @@ func (w *watching) clear() {
 	}
 }
 
-// progressText is where a run is, in one line.
+// progressText is where a run is, in one line. total is how long its load is to be, 0 if that is not told.
 func progressText(p harness.Progress, total time.Duration) string {
 	text := string(p.Phase) + "…"
 	if p.Phase == harness.PhaseLoad {
-		text = fmt.Sprintf("%s of %v of load, %d acknowledged", short(p.Load), total, p.Acked)
+		text = short(p.Load)
+		if total > 0 {
+			text += fmt.Sprintf(" of %v", total)
+		}
+		text += fmt.Sprintf(" of load, %d acknowledged", p.Acked)
+		if s := p.Load.Seconds(); s >= 1 {
+			text += fmt.Sprintf(", %.0f a second", float64(p.Acked)/s)
+		}
 	}
 	if len(p.Force) > 0 {
 		text += "; " + strings.Join(p.Force, ", ") + " in force"

@@ -34,14 +34,14 @@ func TestOffATerminalARunIsALineAPhaseAndAFault(t *testing.T) {
 
 func TestOnATerminalARunIsOneLineThatFits(t *testing.T) {
 	var log strings.Builder
-	w := &watching{log: &log, width: 60, total: 30 * time.Second}
+	w := &watching{log: &log, width: 80, total: 30 * time.Second}
 	for _, p := range story {
 		w.drawn = time.Time{} // long ago
 		w.tell(p)
 	}
 	w.say("removed nothing")
 	lines := strings.Split(strings.ReplaceAll(log.String(), "\x1b[K", ""), "\r")
-	if want := "3s of 30s of load, 431 acknowledged; kill broker 1 in force"; lines[4] != want {
+	if want := "3s of 30s of load, 431 acknowledged, 144 a second; kill broker 1 in force"; lines[4] != want {
 		t.Errorf("drew %q, expected %q", lines[4], want)
 	}
 	if want := []string{"settling…", "removed nothing\n"}; lines[6] != want[0] || lines[7] != want[1] {

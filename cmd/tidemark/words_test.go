@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"tidemark/checker"
 	"tidemark/harness"
 	"tidemark/nemesis"
 )
@@ -65,15 +67,27 @@ func TestProgressOffATerminalIsALineNowAndThen(t *testing.T) {
 	var log strings.Builder
 	begun := time.Now().Add(-2 * progressEvery)
 	p := &progress{log: &log, total: 9, begun: begun, last: begun}
-	p.step(true)
-	p.step(false) // too soon after the first
+	valid := &harness.Result{Verdict: checker.Verdict{Status: checker.Valid, Stats: checker.Stats{Acked: 600}}}
+	p.step(nil, errors.New("no memory"))
+	p.step(valid, nil) // too soon after the first
 	if want := "1 of 9 seeds after 1m0s, 1 failed\n"; log.String() != want {
 		t.Errorf("progress wrote %q, expected %q", log.String(), want)
 	}
-	p.last = p.last.Add(-progressEvery)
-	p.step(false)
-	if want := "3 of 9 seeds after 1m0s, 1 failed\n"; !strings.HasSuffix(log.String(), want) {
+	p.last, p.budget = p.last.Add(-progressEvery), 20*time.Minute
+	p.step(valid, nil)
+	if want := "3 of 9 seeds after 1m0s of 20m0s, 1 failed, 20 acknowledged writes a second\n"; !strings.HasSuffix(log.String(), want) {
 		t.Errorf("progress wrote %q, expected it to end with %q", log.String(), want)
 	}
 	p.end()
+}
+
+// TestProgressOnATerminalTellsOfTheRun: behind the bar stand time, failures, the rate, and how far a run in containers is.
+func TestProgressOnATerminalTellsOfTheRun(t *testing.T) {
+	begun := time.Now()
+	p := &progress{total: 9, begun: begun, done: 2, failures: 1, acked: 900}
+	p.tell(harness.Progress{Phase: harness.PhaseLoad, Load: 10 * time.Second, Acked: 500, Force: []string{"kill broker 2"}})
+	want := " 30s, 1 failed, 30 acknowledged writes a second; 10s of load, 500 acknowledged, 50 a second; kill broker 2 in force"
+	if got := p.told(begun.Add(30 * time.Second)); got != want {
+		t.Errorf("%q, expected %q", got, want)
+	}
 }

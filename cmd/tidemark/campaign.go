@@ -1,0 +1,45 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tidemark/harness"
+	"tidemark/results/index"
+)
+
+// campaignTold is what the JSON of a command tells of the campaign that it left.
+type campaignTold struct {
+	Page       string           `json:"campaign,omitempty"` // the path of its page
+	Difference index.Difference `json:"difference"`         // beside the campaigns before it
+}
+
+// huntTold is the JSON of a hunt.
+type huntTold struct {
+	harness.Tally
+	campaignTold
+}
+
+// keepCampaign writes a campaign that has come to its end.
+func keepCampaign(out string, c index.Campaign, begun time.Time) (campaignTold, error) {
+	c.Done, c.Seconds = true, time.Since(begun).Seconds()
+	name, err := index.Create(out, c)
+	if err != nil {
+		return campaignTold{}, err
+	}
+	d, err := index.Write(out, name, c)
+	return campaignTold{filepath.Join(out, "campaigns", name, "index.html"), d}, err
+}
+
+// huntLabel is what a hunt is about, so that it is compared with those before it that were about the same: its options.
+func huntLabel(c *cobra.Command) string {
+	return strings.Join(append([]string{"hunt"}, givenBut(c, append(huntsAlone, "out")...)...), " ")
+}
+
+// againLine is the line that carries a hunt or a night out again.
+func againLine(c *cobra.Command, master uint64) string {
+	return harness.OptionsLine(c.Name(), givenBut(c, "master"), "--master", master)
+}

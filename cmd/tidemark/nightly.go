@@ -1,0 +1,466 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tidemark/broker/bug"
+	"tidemark/harness"
+	"tidemark/history"
+	"tidemark/results/index"
+)
+
+// What a night does without a budget, and the least that it does with one.
+const (
+	nightSeeds         = 10_000 // of the hunt, each of a minute
+	nightSeedsBudgeted = 1_000_000
+	nightBug           = time.Minute // of search for one known bug
+	nightDrawn         = 10          // known bugs that the date draws, with a budget
+	nightShrunk        = 3           // failures that are shrunk
+	canaryBug          = "ack-before-replication"
+	canarySeeds        = 200
+	canaryTime         = time.Minute      // takes a second or two, and decides about all others
+	nightLoad          = 30 * time.Second // of a run in containers
+	nightRunTime       = 80 * time.Second // which takes about so long
+)
+
+// night is what the command line asks of a night.
+type night struct {
+	w       huntWanted
+	bug     string
+	master  uint64
+	budget  time.Duration
+	seeds   int // of the hunt; 0 is as many as there is time for
+	workers int
+	without []string
+	target  string
+	known   []harness.Known
+	today   time.Time
+	needed  bool // containers must be there
+	keep    index.Retention
+}
+
+func nightlyCommand() *cobra.Command {
+	var n night
+	var master, known string
+	var keep retentionFlags
+	c := &cobra.Command{
+		Use:   "nightly",
+		Short: "A night of CI: corpus, hunt, known bugs, a canary, containers, Apache Kafka; what is new since the night before",
+		Long: "Carries out, one after another: a canary (a known bug that must be found, else nothing else proves anything), the corpus of what failed once, a\n" +
+			"hunt over random seeds and configurations, known bugs by random search, runs in containers, and a run of Apache Kafka. With --budget they\n" +
+			"share the time, and the date draws ten of the known bugs; without it everything runs. It leaves a campaign beside those of the nights before\n" +
+			"and says what is new, resolved, still failing and known. Where no container engine answers, or Apache Kafka cannot be built, those parts\n" +
+			"are skipped and said to be, unless CI=true or TIDEMARK_DOCKER=1 is set. On GitHub it writes the job's summary and annotations.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			var err error
+			if n.master, err = parseSeed("master", master); err != nil {
+				return err
+			}
+			if n.keep, err = keep.retention(); err != nil {
+				return usage(err)
+			}
+			n.today = time.Now().UTC()
+			n.needed = os.Getenv("TIDEMARK_DOCKER") == "1" || os.Getenv("CI") == "true"
+			if err := n.check(); err != nil {
+				return usage(err)
+			}
+			if known != "" {
+				var h harness.Hunt
+				if err := recall(c.ErrOrStderr(), &h, "", known); err != nil {
+					return usage(err)
+				}
+				n.known = h.Known
+			}
+			return n.carryOut(c)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&master, "master", "", "the seed that all others are drawn from (default: drawn, and printed)")
+	f.DurationVar(&n.budget, "budget", 0, "the time that the parts share, such as 20m; 0 is no limit, and everything runs")
+	f.StringVar(&n.bug, "bug", "", "switch on a known bug of the broker in corpus, hunt and containers, to see the night find it")
+	f.StringVar(&known, "known", "", "file with known failures, which count as none until they expire: a JSON array of {signature, reason, expires}")
+	f.StringVar(&n.w.corpus, "corpus", "", "directory of scenarios of what failed once; the first failure of each signature that it lacks is added, shrunk")
+	f.StringSliceVar(&n.without, "without", nil, "parts to leave out, of "+strings.Join(harness.NightParts, ", "))
+	f.StringVar(&n.target, "kafka", "apache-kafka:4.1.0", "the release of Apache Kafka")
+	f.StringVar(&n.w.out, "out", ".", "directory in which runs/ and campaigns/ stand")
+	f.IntVar(&n.seeds, "max-seeds", 0, fmt.Sprintf("at most so many runs of the hunt (default: %d, or as many as there is time for)", nightSeeds))
+	f.IntVar(&n.workers, "workers", runtime.NumCPU(), "simulated runs at a time")
+	f.Float64Var(&n.w.allowVacuous, "allow-vacuous", 5, "per cent of the runs that may be vacuous; in containers 20")
+	f.BoolVar(&n.w.json, "json", false, "print the campaign, and what is new, as JSON")
+	keep.register(c, "30d", 200, "2g")
+	return c
+}
+
+// check looks at the flags.
+func (n *night) check() error {
+	for _, part := range n.without {
+		if !slices.Contains(harness.NightParts, part) {
+			return fmt.Errorf("--without %q, expected one of %s", part, strings.Join(harness.NightParts, ", "))
+		}
+	}
+	if n.bug != "" {
+		if _, err := bug.Parse(n.bug); err != nil {
+			return err
+		}
+	}
+	if n.seeds < 0 {
+		return fmt.Errorf("--max-seeds %d, expected a positive number", n.seeds)
+	}
+	return bounds(harness.Hunt{Seeds: max(1, n.seeds), Workers: n.workers, Budget: n.budget}, n.w.allowVacuous)
+}
+
+// parts are those that the night is to carry out.
+func (n *night) parts() []string {
+	return slices.DeleteFunc(slices.Clone(harness.NightParts), func(part string) bool { return slices.Contains(n.without, part) })
+}
+
+// carryOut carries out the parts and leaves the campaign, which is written anew after each.
+func (n *night) carryOut(c *cobra.Command) error {
+	log, begun := c.ErrOrStderr(), time.Now()
+	campaign := harness.NewCampaign("nightly", begun, n.master, againLine(c, n.master))
+	name, err := index.Create(n.w.out, campaign)
+	if err != nil {
+		return trouble(err)
+	}
+	fmt.Fprintf(log, "tidemark %s, a night from master seed %d: %s\n", harness.Version, n.master, strings.Join(n.parts(), ", "))
+	var d index.Difference
+	parts := n.parts()
+	for i, part := range parts {
+		fmt.Fprintf(log, "%s…\n", part)
+		began := time.Now()
+		share := time.Duration(0)
+		if n.budget > 0 {
+			share = max(time.Second, harness.NightShare(n.budget-time.Since(begun), part, parts[i:])) // 0 would be no bound
+		}
+		p, err := n.part(c, part, share)
+		if err != nil {
+			p = troubled(p, part, err)
+		}
+		p.Seconds = time.Since(began).Seconds()
+		fmt.Fprintf(log, "  %s after %v: %s\n", p.Status, time.Since(began).Round(time.Second), harness.Printable(p.Reason))
+		campaign.Parts = append(campaign.Parts, p)
+		campaign.Seconds = time.Since(begun).Seconds()
+		campaign.Done = i == len(parts)-1 && c.Context().Err() == nil
+		if d, err = index.Write(n.w.out, name, campaign); err != nil {
+			return trouble(err)
+		}
+		if c.Context().Err() != nil {
+			break
+		}
+	}
+	if _, err := index.Prune(n.w.out, n.keep, time.Now(), false); err != nil {
+		return trouble(err)
+	}
+	page := filepath.Join(n.w.out, "campaigns", name, "index.html")
+	if err := tellGitHub(campaign, d, log); err != nil {
+		return trouble(err)
+	}
+	if n.w.json {
+		return printJSON(c.OutOrStdout(), map[string]any{"campaign": campaign, "difference": d, "page": page}, exitOfCampaign(&campaign))
+	}
+	fmt.Fprint(c.OutOrStdout(), nightText(campaign, d))
+	fmt.Fprintf(c.OutOrStdout(), "page: %s\nagain: %s\n", page, campaign.Again)
+	return ended(exitOfCampaign(&campaign))
+}
+
+// troubled is a part that the harness had trouble with, beside what it found before.
+func troubled(p index.Part, name string, err error) index.Part {
+	if p.Name == "" {
+		p = index.Part{Name: name, Done: true, Reason: err.Error()}
+	}
+	p.Checks = append(p.Checks, index.Check{Name: "the night"})
+	p.Problems = append(p.Problems, index.Problem{Check: "the night", Kind: index.Broken, Signature: "trouble of the harness in " + name, Reason: err.Error(), Count: 1})
+	p.Settle()
+	return p
+}
+
+// part carries out one part. The error is the harness's own trouble.
+func (n *night) part(c *cobra.Command, part string, share time.Duration) (index.Part, error) {
+	switch part {
+	case harness.NightCanary:
+		return n.canary(c, share)
+	case harness.NightCorpus:
+		return n.corpus(c, share)
+	case harness.NightHunt:
+		return n.hunt(c, share)
+	case harness.NightBugs:
+		return n.bugs(c, share)
+	case harness.NightContainers:
+		return n.contained(c, part, "", share)
+	default:
+		return n.contained(c, part, n.target, share)
+	}
+}
+
+// search is a hunt of this night over configurations that are drawn.
+func (n *night) search(bug string) harness.Hunt {
+	run := harness.Defaults()
+	run.Bug, run.Started = bug, n.today
+	kept := func(string) bool { return false }
+	return harness.Hunt{
+		Run: run, Master: n.master, Workers: n.workers, Known: n.known, Today: n.today,
+		Draw: func(seed uint64, run history.Run) history.Run { return harness.Draw(seed, run, kept) },
+	}
+}
+
+func (n *night) canary(c *cobra.Command, share time.Duration) (index.Part, error) {
+	h := n.search(canaryBug)
+	h.Known, h.Seeds, h.UntilFirst, h.Budget = nil, canarySeeds, true, max(share, canaryTime)
+	tally := h.Go(c.Context())
+	p := h.CanaryPart(harness.NightCanary, tally, c.Context().Err() == nil)
+	p.Again = harness.Line("hunt", "--bug", canaryBug, "--master", n.master, "--max-seeds", canarySeeds, "--until-first")
+	return p, nil
+}
+
+func (n *night) corpus(c *cobra.Command, share time.Duration) (index.Part, error) {
+	h := n.search(n.bug)
+	if n.w.corpus != "" {
+		var err error
+		if h.Corpus, err = harness.ReadCorpus(n.w.corpus); err != nil {
+			return index.Part{}, fmt.Errorf("--corpus: %w", err)
+		}
+	}
+	h.Budget = share
+	carried, err := carryOut(c, h, n.w)
+	if err != nil {
+		return index.Part{}, err
+	}
+	p := h.Part(harness.NightCorpus, carried.tally, c.Context().Err() == nil, 100, carried.kept)
+	switch {
+	case len(h.Corpus) == 0:
+		p.Reason = "the corpus has no scenario yet"
+	case p.Done && p.Runs < len(h.Corpus):
+		p = harness.Doubted(p, "not the whole corpus", fmt.Sprintf("there was time for %d of %d scenarios", p.Runs, len(h.Corpus)))
+	}
+	return p, nil
+}
+
+func (n *night) hunt(c *cobra.Command, share time.Duration) (index.Part, error) {
+	h := n.search(n.bug)
+	h.Seeds, h.Budget = nightSeeds, share
+	if share > 0 {
+		h.Seeds = nightSeedsBudgeted
+	}
+	if n.seeds > 0 {
+		h.Seeds = n.seeds
+	}
+	w := n.w
+	if n.bug != "" {
+		w.options = []string{"--bug", n.bug}
+	}
+	carried, err := carryOut(c, h, w)
+	if err != nil {
+		return index.Part{}, err
+	}
+	p := h.Part(harness.NightHunt, carried.tally, c.Context().Err() == nil, n.w.allowVacuous, carried.kept)
+	p.Again = harness.OptionsLine("hunt", w.options, "--master", n.master, "--max-seeds", carried.tally.Runs)
+	return p, n.reduce(c, h, carried)
+}
+
+// reduce shrinks the first failures that nobody knows, and takes them into the corpus.
+func (n *night) reduce(c *cobra.Command, h harness.Hunt, carried *hunted) error {
+	w := n.w
+	w.shrink, w.shrinking = true, time.Minute
+	if n.budget > 0 {
+		w.shrinking = n.budget / 60
+	}
+	if w.corpus != "" {
+		var err error
+		if h.Corpus, err = harness.ReadCorpus(w.corpus); err != nil {
+			return err
+		}
+	}
+	groups := slices.DeleteFunc(slices.Clone(carried.tally.Groups), func(g harness.Group) bool {
+		return g.First.Known != "" || slices.ContainsFunc(h.Corpus, func(r harness.CorpusRun) bool { return r.Signature == g.Signature })
+	})
+	return w.reduce(c, h, c.ErrOrStderr(), groups[:min(len(groups), nightShrunk)], carried.first)
+}
+
+func (n *night) bugs(c *cobra.Command, share time.Duration) (index.Part, error) {
+	entries, until := bug.Registry, time.Time{}
+	again := []any{"bugs", "--budget", nightBug, "--no-shrink", "--master", n.master}
+	if share > 0 {
+		day := uint64(n.today.Unix() / int64((24*time.Hour)/time.Second))
+		entries, until = drawn(entries, nightDrawn, day), time.Now().Add(share)
+	}
+	p := harness.Proof{Base: harness.Defaults(), Master: n.master, Budget: nightBug, Seeds: nightSeedsBudgeted, Workers: n.workers}
+	var rows []harness.BugRow
+	done := true
+	for _, e := range entries {
+		if !until.IsZero() {
+			left := time.Until(until)
+			if left <= 0 {
+				break
+			}
+			p.Budget = min(nightBug, left)
+		}
+		row, err := p.Search(c.Context(), e)
+		if err != nil {
+			done = false
+			break
+		}
+		if row.Status == harness.BugMissed && p.Budget < nightBug {
+			break // its time was cut short: it was not looked at
+		}
+		rows = append(rows, row)
+		again = append(again, e.Name)
+	}
+	part := p.Part(harness.NightBugs, rows, done, n.known, n.today)
+	part.Again = harness.Line(again...)
+	if share > 0 && done && len(rows) < len(entries) {
+		part.Reason += fmt.Sprintf("; there was no time for the other %d that the date drew", len(entries)-len(rows))
+	}
+	return part, nil
+}
+
+// contained is a part that needs a container engine: runs of this program's own brokers, or of a target's.
+func (n *night) contained(c *cobra.Command, part, target string, share time.Duration) (index.Part, error) {
+	runs := 10
+	if target != "" {
+		runs = 3
+	}
+	if n.budget > 0 {
+		runs = min(2, int(share/nightRunTime))
+		if target != "" {
+			runs = min(1, runs)
+		}
+	}
+	h := harness.Hunt{Run: harness.Defaults(), Master: n.master, Seeds: runs, Workers: 1, Known: n.known, Today: n.today}
+	h.Run.World, h.Run.Duration, h.Run.Target, h.Run.Started = harness.Contained, nightLoad, target, n.today
+	if target == "" {
+		h.Run.Bug = n.bug
+	}
+	skipped := func(why string) index.Part {
+		p := h.Part(part, harness.Tally{}, false, 100, nil)
+		p.Status, p.Reason, p.Problems = index.Skipped, why, []index.Problem{}
+		p.Settle()
+		return p
+	}
+	if runs == 0 {
+		return skipped(fmt.Sprintf("a run takes some %v, and there were %v left for it", nightRunTime, share.Round(time.Second))), nil
+	}
+	if err := admitted(c.Context(), h.Run); err != nil {
+		if n.needed {
+			return index.Part{}, err
+		}
+		return skipped(err.Error()), nil
+	}
+	if target != "" {
+		if err := buildTarget(c.Context(), target, c.ErrOrStderr()); err != nil {
+			if n.needed && c.Context().Err() == nil {
+				return index.Part{}, err
+			}
+			return skipped(err.Error()), nil
+		}
+	}
+	w := n.w
+	w.options = []string{"--world", harness.Contained, "--duration", nightLoad.String()}
+	if target != "" {
+		w.options = append(w.options, "--target", target)
+	}
+	if h.Run.Bug != "" {
+		w.options = append(w.options, "--bug", h.Run.Bug)
+	}
+	carried, err := carryOut(c, h, w)
+	if err != nil {
+		return index.Part{}, err
+	}
+	if _, err := leftByContainers(); err != nil {
+		return index.Part{}, err
+	}
+	p := h.Part(part, carried.tally, c.Context().Err() == nil, max(n.w.allowVacuous, 50), carried.kept)
+	p.Again = harness.OptionsLine("hunt", w.options, "--master", n.master, "--max-seeds", runs)
+	return p, nil
+}
+
+// exitOfCampaign is the exit code of a campaign's status.
+func exitOfCampaign(c *index.Campaign) int {
+	switch c.Status() {
+	case index.Passed:
+		return exitValid
+	case index.Failed:
+		return exitViolation
+	case index.Trouble:
+		return exitHarness
+	case index.Interrupted:
+		return exitInterrupted
+	default:
+		return exitInconclusive
+	}
+}
+
+// Bounds on the block that ends a night, so that it fits a screen.
+const (
+	nightTold    = 6   // problems
+	nightColumns = 110 // of a line
+)
+
+// nightText is a night in a block that fits a screen: its parts, and what changed.
+func nightText(c index.Campaign, d index.Difference) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s: %s\n", strings.ToUpper(string(c.Status())), d.Sentence())
+	for i := range c.Parts {
+		p := &c.Parts[i]
+		fmt.Fprintf(&out, "  %-11s %-12s %6d runs %7.0f s  %s\n", p.Name, p.Status, p.Runs, p.Seconds, fitted(p.Reason, nightColumns-45))
+	}
+	told := 0
+	for _, change := range d.Changes {
+		if told == nightTold {
+			fmt.Fprintf(&out, "  and %d more on the page\n", len(d.Changes)-told)
+			break
+		}
+		told++
+		fmt.Fprintf(&out, "%s: %s\n", change.Standing, fitted(change.Problem.Signature, nightColumns-len(change.Standing)-2))
+		switch {
+		case change.Standing == index.Expected:
+			fmt.Fprintf(&out, "  until %s: %s\n", change.Problem.Until, fitted(change.Problem.Known, nightColumns-20))
+		case change.How != "":
+			fmt.Fprintf(&out, "  %s\n", fitted(change.How, nightColumns-2))
+		case change.Problem.Replay != "":
+			fmt.Fprintf(&out, "  %s\n", harness.Printable(change.Problem.Replay))
+		default:
+			fmt.Fprintf(&out, "  %s\n", fitted(change.Problem.Reason, nightColumns-2))
+		}
+	}
+	return out.String()
+}
+
+// fitted is a text in one line of at most so many characters.
+func fitted(text string, most int) string {
+	line := []rune(harness.Printable(strings.ReplaceAll(text, "\n", " ")))
+	if len(line) <= most {
+		return string(line)
+	}
+	return string(line[:max(0, most-1)]) + "…"
+}
+
+// tellGitHub writes the job's summary and the annotations, where GitHub's CI runs this program.
+func tellGitHub(c index.Campaign, d index.Difference, out io.Writer) (err error) {
+	if os.Getenv("GITHUB_ACTIONS") != "true" {
+		return nil
+	}
+	for _, line := range index.Annotations(c, d) {
+		fmt.Fprintln(out, line)
+	}
+	path := os.Getenv("GITHUB_STEP_SUMMARY")
+	if path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(f, index.Summary(c, d))
+	return errors.Join(err, f.Close())
+}

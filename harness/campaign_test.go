@@ -1,0 +1,133 @@
+package harness
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/checker"
+	"tidemark/results/index"
+)
+
+// TestAHuntIsAPart makes a campaign's part of each kind of tally.
+func TestAHuntIsAPart(t *testing.T) {
+	today := time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)
+	lost := Failure{Seed: 5, Number: 3, Status: checker.Invalid, Reason: "a write is lost", Signature: "lost acknowledged write: election"}
+	again := lost
+	again.Number, again.Seed = 8, 9
+	inCorpus := lost
+	inCorpus.Number = -1
+	expected := lost
+	expected.Known, expected.Until = "it waits", "2026-12-31"
+	h := Hunt{Seeds: 10, Today: today, Corpus: []CorpusRun{{Name: "a.txt", Signature: lost.Signature}}}
+	kept := func(n int) Kept { return Kept{Run: fmt.Sprint("run-", n), Replay: fmt.Sprint("again ", n)} }
+	for _, c := range []struct {
+		name   string
+		tally  Tally
+		undone bool
+		status index.Status
+		want   string // the problems: check, kind, count, run
+	}{
+		{"all valid", Tally{Runs: 10, Valid: 10}, false, index.Passed, ""},
+		{"one signature, found by search twice and by the corpus", Tally{Runs: 11, Valid: 8, Invalid: 3, Failures: []Failure{inCorpus, lost, again}}, false, index.Failed,
+			"lost acknowledged write violation 2 run-3, a.txt violation 1 run--1"},
+		{"known", Tally{Runs: 10, Valid: 9, Invalid: 1, Known: 1, Failures: []Failure{expected}}, false, index.Passed, "lost acknowledged write violation 1 run-3"},
+		{"a few vacuous", Tally{Runs: 100, Valid: 95, Vacuous: 5, Failures: []Failure{{Status: checker.Vacuous}}}, false, index.Passed, ""},
+		{"many vacuous", Tally{Runs: 100, Valid: 94, Vacuous: 6}, false, index.Inconclusive, "conclusive inconclusive 6 "},
+		{"unknown", Tally{Runs: 10, Valid: 9, Unknown: 1, Failures: []Failure{{Status: checker.Unknown, Number: 2}}}, false, index.Inconclusive, "conclusive inconclusive 1 run-2"},
+		{"trouble", Tally{Runs: 10, Valid: 9, Errors: 1, Failures: []Failure{{Status: "error", Number: 4, Reason: "no memory"}}}, false, index.Trouble, "the harness trouble 1 run-4"},
+		{"nothing ran", Tally{}, false, index.Inconclusive, "conclusive inconclusive 0 "},
+		{"interrupted", Tally{Runs: 4, Valid: 4}, true, index.Interrupted, ""},
+		{"a violation outranks an interrupt", Tally{Runs: 4, Valid: 3, Invalid: 1, Failures: []Failure{lost}}, true, index.Failed, "lost acknowledged write violation 1 run-3"},
+	} {
+		p := h.Part("hunt", c.tally, !c.undone, 5, kept)
+		var got []string
+		for _, q := range p.Problems {
+			got = append(got, fmt.Sprintf("%s %s %d %s", q.Check, q.Kind, q.Count, q.Run))
+		}
+		if p.Status != c.status || strings.Join(got, ", ") != c.want || p.Done == c.undone {
+			t.Errorf("%s: %s, done %v, %q; expected %s, %q", c.name, p.Status, p.Done, got, c.status, c.want)
+		}
+		for _, q := range p.Problems {
+			if !slices.ContainsFunc(p.Checks, func(k index.Check) bool { return k.Name == q.Check }) {
+				t.Errorf("%s: %q is none of the part's checks", c.name, q.Check)
+			}
+		}
+	}
+	whole := h.Part("corpus", Tally{Runs: 1, Valid: 1}, true, 5, kept)
+	if p := Doubted(whole, "not the whole corpus", "there was time for 1 of 2"); p.Status != index.Inconclusive || p.Looked() || whole.Status != index.Passed {
+		t.Errorf("a part of which half was carried out is %s", p.Status)
+	}
+	h.UntilFirst = true
+	if p := h.Part("hunt", Tally{Runs: 4, Valid: 3, Invalid: 1, Failures: []Failure{lost}}, true, 5, kept); p.Looked() || p.Status != index.Failed {
+		t.Errorf("a hunt that stopped at its first violation looked at everything (%v), %s", p.Looked(), p.Status)
+	}
+}
+
+// TestTheCanaryMustBeFound: a harness that misses it is in trouble, and says so.
+func TestTheCanaryMustBeFound(t *testing.T) {
+	h := Hunt{Run: Defaults(), Seeds: 50, UntilFirst: true}
+	h.Run.Bug = "ack-before-replication"
+	found := h.CanaryPart("canary", Tally{Runs: 3, Invalid: 1, Groups: []Group{{Signature: "lost: election", First: Failure{Number: 2}}}}, true)
+	if found.Status != index.Passed || found.Invalid != 0 || !strings.Contains(found.Reason, "run 2") {
+		t.Errorf("%s, %d invalid, %q", found.Status, found.Invalid, found.Reason)
+	}
+	if missed := h.CanaryPart("canary", Tally{Runs: 50, Valid: 50}, true); missed.Status != index.Trouble || len(missed.Problems) != 1 {
+		t.Errorf("%+v, expected trouble", missed)
+	}
+	if cut := h.CanaryPart("canary", Tally{Runs: 5, Valid: 5}, false); cut.Status != index.Interrupted {
+		t.Errorf("%+v, expected an interrupt", cut)
+	}
+}
+
+// TestAProofIsAPart: bugs that were not found are problems unless somebody knows.
+func TestAProofIsAPart(t *testing.T) {
+	rows := []BugRow{{Bug: "a", Status: BugFound}, {Bug: "b", Status: BugMissed, Shows: []string{"duplicate"}}, {Bug: "c", Status: BugOtherClass, Class: "duplicate", Number: 4, Seed: 5}}
+	known := []Known{{Signature: "not found: b", Reason: "too rare for a minute", Expires: "2026-12-31"}}
+	p := Proof{Master: 7}.Part("bugs", rows, true, known, time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC))
+	if p.Status != index.Failed || len(p.Checks) != 3 || len(p.Problems) != 2 {
+		t.Fatalf("%+v", p)
+	}
+	for _, q := range p.Problems {
+		switch q.Check {
+		case "b":
+			if q.Known == "" || q.Until != "2026-12-31" {
+				t.Errorf("%+v, expected it to be known", q)
+			}
+		case "c":
+			if q.Known != "" || !strings.Contains(q.Replay, "--bug c --master 7 --first 4") {
+				t.Errorf("%+v, expected the line that repeats it", q)
+			}
+		}
+	}
+	if p := (Proof{}).Part("bugs", rows[:2], true, known, time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)); p.Status != index.Failed || p.Problems[0].Expired == "" {
+		t.Errorf("%+v, expected the entry to have expired", p)
+	}
+	if p := (Proof{}).Part("bugs", nil, true, nil, time.Time{}); p.Status != index.Inconclusive {
+		t.Errorf("a table without rows is %s", p.Status)
+	}
+}
+
+// TestNightShares divides a budget among the parts that are to come; what one leaves goes to the others.
+func TestNightShares(t *testing.T) {
+	left, spent := 20*time.Minute, time.Duration(0)
+	for i, part := range NightParts {
+		share := NightShare(left, part, NightParts[i:])
+		if want := time.Duration(nightWeights[part]) * time.Minute; share != want {
+			t.Errorf("%s gets %v of %v, expected %v", part, share, left, want)
+		}
+		left -= share
+		spent += share
+	}
+	if spent != 20*time.Minute {
+		t.Errorf("%v is divided, expected 20m", spent)
+	}
+	if share := NightShare(10*time.Minute, NightHunt, []string{NightHunt, NightContainers}); share != 7*time.Minute {
+		t.Errorf("the hunt gets %v of what the canary left, expected 7m", share)
+	}
+	if NightShare(-time.Second, NightKafka, []string{NightKafka}) != 0 || NightShare(time.Hour, "x", NightParts) != 0 {
+		t.Error("a part gets time that is not there")
+	}
+}

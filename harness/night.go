@@ -1,0 +1,36 @@
+package harness
+
+import (
+	"slices"
+	"time"
+)
+
+// The parts of a night, in the order in which they are carried out: first what says whether the others can be trusted, then what is cheap, and
+// last what needs a container engine.
+const (
+	NightCanary     = "canary"     // a known bug that must be found
+	NightCorpus     = "corpus"     // what failed once
+	NightHunt       = "hunt"       // random search
+	NightBugs       = "bugs"       // known bugs by random search
+	NightContainers = "containers" // this program's own brokers in containers
+	NightKafka      = "kafka"      // Apache Kafka in containers
+)
+
+// NightParts lists them in that order.
+var NightParts = []string{NightCanary, NightCorpus, NightHunt, NightBugs, NightContainers, NightKafka}
+
+// nightWeights is how a budget is divided: of twenty minutes, so many are a part's.
+var nightWeights = map[string]int{NightCanary: 1, NightCorpus: 2, NightHunt: 7, NightBugs: 4, NightContainers: 3, NightKafka: 3}
+
+// NightShare is how much of the time that is left a part gets, where the named ones, itself among them, are still to come: what a part leaves
+// goes to those behind it. Without a budget there is no bound, 0.
+func NightShare(left time.Duration, part string, toCome []string) time.Duration {
+	total := 0
+	for _, p := range toCome {
+		total += nightWeights[p]
+	}
+	if total == 0 || !slices.Contains(toCome, part) {
+		return 0
+	}
+	return max(0, left) * time.Duration(nightWeights[part]) / time.Duration(total)
+}

@@ -1,0 +1,217 @@
+// Package index is what people and CI get of many runs: campaigns, each a hunt or a night, what is new between them, and the pages and
+// formats that tell of it.
+//
+// Beside runs/ stands campaigns/ with index.html, the page of all runs and campaigns, and for each campaign a directory
+// campaigns/<UTC time>-<label>-<master seed>/ with
+//
+//	campaign.json    what was looked at and what was found, see Campaign; written anew after each part
+//	junit.xml        the same as JUnit's XML, a test case a check
+//	summary.md       the same for GitHub's job summary, with what is new
+//	index.html       the same to read
+package index
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Format is the version of campaign.json that this package reads and writes.
+const Format = 1
+
+// Bounds on what a campaign tells.
+const (
+	problemsMax = 1000
+	checksMax   = 12_000
+	partsMax    = 64
+	textMax     = 2000 // bytes of a sentence
+	nameMax     = 300  // bytes of a name
+)
+
+// Status is how a part of a campaign, or the whole, ended.
+type Status string
+
+// The statuses. Only Passed is green.
+const (
+	Passed       Status = "passed"
+	Failed       Status = "failed"       // something broke its word
+	Inconclusive Status = "inconclusive" // too much was unknown or vacuous, or nothing ran
+	Trouble      Status = "trouble"      // of the harness, or of what it stands on
+	Interrupted  Status = "interrupted"
+	Skipped      Status = "skipped" // not possible here; Reason says why
+)
+
+// rank orders statuses by what outranks what.
+var rank = map[Status]int{Skipped: 0, Passed: 1, Inconclusive: 2, Trouble: 3, Interrupted: 4, Failed: 5}
+
+// Kind is what is the matter.
+type Kind string
+
+// The kinds of problems.
+const (
+	Violation Kind = "violation"    // a contract was broken
+	Missed    Kind = "missed"       // a known bug was not found
+	Doubt     Kind = "inconclusive" // runs that say nothing
+	Broken    Kind = "trouble"      // the harness failed
+)
+
+// Campaign is a hunt or a night: parts that were carried out one after another. Campaigns of one label are compared with each other.
+type Campaign struct {
+	Format  int       `json:"format"`
+	Label   string    `json:"label"`            // what kind of campaign it is: nightly, or a hunt with its options
+	Started time.Time `json:"started"`          // UTC
+	Seconds float64   `json:"seconds"`          // that it took
+	Tool    string    `json:"tool"`             // the tool's version
+	Build   string    `json:"build"`            // the hash of its program
+	Commit  string    `json:"commit,omitempty"` // of the sources that it was built from, as far as it is known
+	Master  uint64    `json:"master,string"`    // the seed that the runs' seeds were drawn from
+	Again   string    `json:"again"`            // the line that carries it out again
+	Done    bool      `json:"done"`             // it came to its end
+	Parts   []Part    `json:"parts"`
+}
+
+// Part is a part of a campaign: a hunt, a corpus, the known bugs, runs in containers.
+type Part struct {
+	Name    string  `json:"name"`
+	Subject string  `json:"subject,omitempty"` // whose brokers ran, such as apache-kafka:4.1.0; "" for this program's own
+	Status  Status  `json:"status"`
+	Reason  string  `json:"reason"`          // a sentence
+	Again   string  `json:"again,omitempty"` // the line that carries it out again
+	Done    bool    `json:"done"`            // it came to its end
+	Runs    int     `json:"runs"`
+	Valid   int     `json:"valid"`
+	Invalid int     `json:"invalid"`
+	Known   int     `json:"known"` // of those invalid, the ones that are expected
+	Vacuous int     `json:"vacuous"`
+	Unknown int     `json:"unknown"`
+	Errors  int     `json:"errors"`
+	Seconds float64 `json:"seconds"`      // of real time
+	World   float64 `json:"worldSeconds"` // on the runs' own clocks
+	// Checks is all that was looked at, by names that stay from night to night, also where nothing was found.
+	Checks   []Check   `json:"checks"`
+	Problems []Problem `json:"problems"`
+	Left     int       `json:"problemsLeft,omitempty"` // further ones, which are not listed
+}
+
+// Check is one thing that a part looked at: a class of anomaly, a scenario of the corpus, a known bug.
+type Check struct {
+	Name      string `json:"name"`
+	Signature string `json:"signature,omitempty"` // of a scenario of the corpus: the failure for which it was kept
+}
+
+// Problem is what a check found, all runs that failed alike.
+type Problem struct {
+	Check     string `json:"check"`     // by which it was found
+	Kind      Kind   `json:"kind"`      // what is the matter
+	Signature string `json:"signature"` // names it, from night to night
+	Count     int    `json:"count"`     // how many runs
+	Reason    string `json:"reason"`    // of the first run, a sentence
+	Seed      uint64 `json:"seed,string,omitempty"`
+	Replay    string `json:"replay,omitempty"`  // the line that carries the first run out again
+	Run       string `json:"run,omitempty"`     // the name of its directory under runs/, "" if none was kept
+	Known     string `json:"known,omitempty"`   // why it is expected, "" if nobody knows it
+	Until     string `json:"until,omitempty"`   // the last day on which it is
+	Expired   string `json:"expired,omitempty"` // that it was expected and is no longer
+}
+
+// Looked reports whether the part came to its end, so that what it did not find was not there to be found.
+func (p *Part) Looked() bool { return p.Done && (p.Status == Passed || p.Status == Failed) }
+
+// VacuousShare is the share of its runs that were vacuous, 0 to 1.
+func (p *Part) VacuousShare() float64 {
+	if p.Runs == 0 {
+		return 0
+	}
+	return float64(p.Vacuous) / float64(p.Runs)
+}
+
+// Status is how the campaign ended: as the part of it that ended worst; Inconclusive if nothing was carried out.
+func (c *Campaign) Status() Status {
+	worst := Skipped
+	for i := range c.Parts {
+		if s := c.Parts[i].Status; rank[s] > rank[worst] {
+			worst = s
+		}
+	}
+	if worst == Skipped {
+		worst = Inconclusive
+	}
+	if !c.Done && rank[worst] < rank[Interrupted] {
+		worst = Interrupted
+	}
+	return worst
+}
+
+// Sum is all parts as one, without their checks and problems.
+func (c *Campaign) Sum() Part {
+	sum := Part{Name: c.Label, Status: c.Status(), Seconds: c.Seconds}
+	for i := range c.Parts {
+		p := &c.Parts[i]
+		sum.Runs += p.Runs
+		sum.Valid += p.Valid
+		sum.Invalid += p.Invalid
+		sum.Known += p.Known
+		sum.Vacuous += p.Vacuous
+		sum.Unknown += p.Unknown
+		sum.Errors += p.Errors
+		sum.World += p.World
+	}
+	return sum
+}
+
+// Settle brings a part into the form in which it is kept: bounded, in a fixed order, and with the status that its problems make it.
+// A part that was skipped stays so.
+func (p *Part) Settle() {
+	slices.SortStableFunc(p.Problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(kindRank[a.Kind], kindRank[b.Kind]), cmp.Compare(len(a.Known), len(b.Known)), cmp.Compare(b.Count, a.Count))
+	})
+	if n := len(p.Problems); n > problemsMax {
+		p.Left += n - problemsMax
+		p.Problems = p.Problems[:problemsMax]
+	}
+	p.Checks = p.Checks[:min(len(p.Checks), checksMax)]
+	for i := range p.Problems {
+		q := &p.Problems[i]
+		for _, text := range []*string{&q.Reason, &q.Replay, &q.Known, &q.Expired} {
+			*text = clip(*text, textMax)
+		}
+		q.Check, q.Signature = clip(q.Check, nameMax), clip(q.Signature, nameMax)
+	}
+	p.Reason = clip(p.Reason, textMax)
+	if p.Status == Skipped {
+		return
+	}
+	p.Status = Passed
+	if !p.Done {
+		p.Status = Interrupted
+	}
+	for i := range p.Problems {
+		if s := p.Problems[i].status(); rank[s] > rank[p.Status] {
+			p.Status = s
+		}
+	}
+}
+
+var kindRank = map[Kind]int{Violation: 0, Missed: 1, Broken: 2, Doubt: 3}
+
+// status is what a problem makes of its part.
+func (p *Problem) status() Status {
+	switch {
+	case p.Known != "":
+		return Passed
+	case p.Kind == Broken:
+		return Trouble
+	case p.Kind == Doubt:
+		return Inconclusive
+	default:
+		return Failed
+	}
+}
+
+// clip shortens a text to at most max bytes, at the start of a character, and makes it valid UTF-8.
+func clip(text string, max int) string {
+	if len(text) > max {
+		text = text[:max] + "…"
+	}
+	return valid(text)
+}

@@ -1,0 +1,217 @@
+package index
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Standing is how a problem of one campaign stands to the campaigns before.
+type Standing string
+
+// The standings, in the order in which people want to hear of them.
+const (
+	New      Standing = "new"
+	Failing  Standing = "still failing"
+	Resolved Standing = "resolved"
+	Expected Standing = "known" // until its expiry
+	Unlooked Standing = "not looked at"
+)
+
+// Standings lists them in that order.
+var Standings = []Standing{New, Failing, Resolved, Expected, Unlooked}
+
+// Change is one problem, and how it stands.
+type Change struct {
+	Problem  Problem  `json:"problem"` // as it was seen last
+	Subject  string   `json:"subject,omitempty"`
+	Parts    []string `json:"parts"` // that saw it, in the campaign that saw it last
+	Standing Standing `json:"standing"`
+	Since    string   `json:"since"`             // the campaign that saw it first, by name
+	Last     string   `json:"last"`              // the campaign that saw it last
+	Nights   int      `json:"nights"`            // in how many campaigns on end it was seen, this one too
+	How      string   `json:"how,omitempty"`     // of one that is resolved or was not looked at: by what that is known
+	Runs     []string `json:"runs,omitempty"`    // directories under runs/ that show it, from all its campaigns, the newest first
+	Missing  []string `json:"missing,omitempty"` // of one that was not looked at: the parts that did not come to their end
+}
+
+// Difference is a campaign beside those before it of the same label.
+type Difference struct {
+	Name     string   `json:"name"`               // of the campaign
+	Previous string   `json:"previous,omitempty"` // the campaign before it, "" if it is the first
+	Changes  []Change `json:"changes"`            // in order of Standings
+}
+
+// Of lists the changes of one standing.
+func (d *Difference) Of(s Standing) []Change {
+	var out []Change
+	for _, c := range d.Changes {
+		if c.Standing == s {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Sentence is the difference in one.
+func (d *Difference) Sentence() string {
+	var words []string
+	for _, s := range Standings {
+		if n := len(d.Of(s)); n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	what := strings.Join(words, ", ")
+	if what == "" {
+		what = "nothing failed"
+	}
+	if d.Previous == "" {
+		return what + "; the first campaign of its label"
+	}
+	return what + ", since " + d.Previous
+}
+
+// Stored is a campaign under the name of its directory.
+type Stored struct {
+	Name string
+	Campaign
+}
+
+// runsOfChange bounds the runs that are listed beside a problem.
+const runsOfChange = 20
+
+// open is a problem that was seen and not yet seen to be gone.
+type open struct {
+	change Change
+	seen   bool // in the campaign at hand
+}
+
+// Differences tells of each campaign how its problems stand to those before. It wants campaigns of one label, the oldest first.
+//
+// A problem is the same if its signature and the brokers it is about are. It is resolved only when a part that had seen it came to its end
+// again without it; as long as none does, it was not looked at. So a night without containers resolves nothing that containers showed.
+func Differences(campaigns []Stored) []Difference {
+	out := make([]Difference, 0, len(campaigns))
+	problems := map[string]*open{}
+	previous := ""
+	for i := range campaigns {
+		c := &campaigns[i]
+		d := Difference{Name: c.Name, Previous: previous, Changes: []Change{}}
+		see(problems, c)
+		for _, key := range slices.Sorted(maps.Keys(problems)) {
+			p := problems[key]
+			if !p.seen {
+				p.change.absent(c)
+				if p.change.Standing == Resolved {
+					delete(problems, key)
+				}
+			}
+			d.Changes = append(d.Changes, p.change.copied())
+			p.seen = false
+		}
+		slices.SortStableFunc(d.Changes, func(a, b Change) int {
+			return cmp.Or(cmp.Compare(slices.Index(Standings, a.Standing), slices.Index(Standings, b.Standing)),
+				cmp.Compare(kindRank[a.Problem.Kind], kindRank[b.Problem.Kind]), cmp.Compare(b.Problem.Count, a.Problem.Count))
+		})
+		out = append(out, d)
+		previous = c.Name
+	}
+	return out
+}
+
+// see takes a campaign's problems into those that are open.
+func see(problems map[string]*open, c *Stored) {
+	for i := range c.Parts {
+		part := &c.Parts[i]
+		for _, found := range part.Problems {
+			key := part.Subject + "\x00" + found.Signature
+			p := problems[key]
+			switch {
+			case p == nil:
+				p = &open{change: Change{Subject: part.Subject, Standing: New, Since: c.Name}}
+				problems[key] = p
+			case !p.seen:
+				p.change.Standing = Failing
+			}
+			p.change.add(c.Name, part.Name, found, p.seen)
+			p.seen = true
+		}
+	}
+}
+
+// add takes down that a part of a campaign saw the problem; again if another part of the same campaign did before.
+func (c *Change) add(campaign, part string, found Problem, again bool) {
+	if found.Run != "" && !slices.Contains(c.Runs, found.Run) {
+		c.Runs = slices.Insert(c.Runs, 0, found.Run)
+		c.Runs = c.Runs[:min(len(c.Runs), runsOfChange)]
+	}
+	if again {
+		c.Problem.Count += found.Count
+		c.Parts = append(c.Parts, part)
+		return
+	}
+	c.Problem, c.Parts, c.Last, c.How, c.Missing = found, []string{part}, campaign, "", nil
+	c.Nights++
+	if found.Known != "" {
+		c.Standing = Expected
+	}
+}
+
+// absent says of a problem that a campaign did not see whether it is resolved.
+func (c *Change) absent(campaign *Stored) {
+	c.Standing, c.How, c.Missing, c.Nights = Unlooked, "", nil, 0
+	var held, runs []string
+	for i := range campaign.Parts {
+		part := &campaign.Parts[i]
+		if !part.Looked() || part.Subject != c.Subject {
+			continue
+		}
+		for _, check := range part.Checks {
+			if check.Signature == c.Problem.Signature && !slices.ContainsFunc(part.Problems, func(q Problem) bool { return q.Check == check.Name }) {
+				held = append(held, check.Name)
+			}
+		}
+		if slices.Contains(c.Parts, part.Name) && part.covers(&c.Problem) {
+			runs = append(runs, fmt.Sprintf("%s of %s", counted(part.Runs, "run"), part.Name))
+		}
+	}
+	switch {
+	case len(held) > 0:
+		c.Standing, c.How = Resolved, fmt.Sprintf("the scenario that was kept of it holds now: %s", strings.Join(held, ", "))
+	case len(runs) > 0:
+		c.Standing, c.How = Resolved, "not seen in "+strings.Join(runs, ", ")
+	default:
+		c.Missing = slices.Clone(c.Parts)
+		c.How = fmt.Sprintf("%s did not come to an end, or did not look for it, so nobody can tell whether it is gone", strings.Join(c.Parts, " and "))
+	}
+}
+
+// covers reports whether the part looked for what a problem's check looks for: a part may draw its checks anew each night.
+func (p *Part) covers(q *Problem) bool {
+	return slices.ContainsFunc(p.Checks, func(c Check) bool { return c.Name == q.Check })
+}
+
+// copied is the change with lists of its own.
+func (c *Change) copied() Change {
+	out := *c
+	out.Parts, out.Runs, out.Missing = slices.Clone(c.Parts), slices.Clone(c.Runs), slices.Clone(c.Missing)
+	return out
+}
+
+// Labels sorts campaigns by label: each with its campaigns, the oldest first, and the label whose newest campaign is the newest of all first.
+func Labels(campaigns []Stored) [][]Stored {
+	by := map[string][]Stored{}
+	for _, c := range campaigns {
+		by[c.Label] = append(by[c.Label], c)
+	}
+	out := slices.Collect(maps.Values(by))
+	for _, of := range out {
+		slices.SortFunc(of, func(a, b Stored) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.Name, b.Name)) })
+	}
+	slices.SortFunc(out, func(a, b []Stored) int {
+		return cmp.Or(b[len(b)-1].Started.Compare(a[len(a)-1].Started), cmp.Compare(a[0].Label, b[0].Label))
+	})
+	return out
+}

@@ -1,0 +1,159 @@
+package index
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+)
+
+// TestDifferences tells stories of nights: what each found, and how that stands to the nights before. A night is parts, a line each, with
+// what they check behind a colon; a line that is indented is a problem of the part above it.
+func TestDifferences(t *testing.T) {
+	datadriven.Walk(t, "testdata/differences", func(t *testing.T, path string) {
+		var nights []Stored
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			if d.Cmd != "night" {
+				d.Fatalf(t, "command %q, expected night", d.Cmd)
+			}
+			nights = append(nights, readNight(t, d.CmdArgs[0].Key, len(nights), d.Input))
+			all := Differences(nights)
+			return told(&all[len(all)-1]) + string(nights[len(nights)-1].Campaign.Status()) + "\n"
+		})
+	})
+}
+
+func told(d *Difference) string {
+	var out strings.Builder
+	for _, c := range d.Changes {
+		fmt.Fprintf(&out, "%s: %s", c.Standing, c.Problem.Signature)
+		if c.Subject != "" {
+			fmt.Fprintf(&out, " on %s", c.Subject)
+		}
+		fmt.Fprintf(&out, " (by %s, %d runs, since %s, %d on end)", strings.Join(c.Parts, "+"), c.Problem.Count, c.Since, c.Nights)
+		if c.How != "" {
+			fmt.Fprintf(&out, ": %s", c.How)
+		}
+		if c.Standing == Expected {
+			fmt.Fprintf(&out, ": until %s, %s", c.Problem.Until, c.Problem.Known)
+		}
+		out.WriteString("\n")
+	}
+	return out.String()
+}
+
+// readNight reads a campaign as the stories tell it.
+func readNight(t testing.TB, name string, n int, text string) Stored {
+	t.Helper()
+	c := Campaign{Format: Format, Label: "nightly", Started: time.Date(2026, 11, 1+n, 2, 0, 0, 0, time.UTC), Done: true}
+	for l := range strings.SplitSeq(text, "\n") {
+		if problem, ok := strings.CutPrefix(l, "  "); ok {
+			p := &c.Parts[len(c.Parts)-1]
+			p.Problems = append(p.Problems, readProblem(t, problem))
+			continue
+		}
+		head, checks, _ := strings.Cut(l, ": ")
+		words := strings.Fields(head)
+		p := Part{Name: words[0], Runs: 100, Done: true, Seconds: 10, World: 1000}
+		for _, word := range words[1:] {
+			switch key, value, _ := strings.Cut(word, "="); key {
+			case "skipped":
+				p.Status, p.Reason, p.Done, p.Runs = Skipped, "no engine answers", false, 0
+			case "interrupted":
+				p.Done = false
+			case "of":
+				p.Subject = value
+			default:
+				t.Fatalf("word %q, expected skipped, interrupted or of=SUBJECT", word)
+			}
+		}
+		for check := range strings.SplitSeq(checks, ", ") {
+			name, signature, _ := strings.Cut(check, " for ")
+			p.Checks = append(p.Checks, Check{name, signature})
+		}
+		c.Parts = append(c.Parts, p)
+	}
+	for i := range c.Parts {
+		c.Parts[i].Settle()
+	}
+	return Stored{name, c}
+}
+
+// readProblem reads: KIND CHECK; SIGNATURE; COUNT, and perhaps ; known until DAY: WHY.
+func readProblem(t testing.TB, text string) Problem {
+	t.Helper()
+	fields := strings.Split(text, "; ")
+	kind, check, _ := strings.Cut(fields[0], " ")
+	count, err := strconv.Atoi(fields[2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Problem{Kind: Kind(kind), Check: check, Signature: fields[1], Count: count, Reason: "it broke"}
+	if len(fields) > 3 {
+		p.Until, p.Known, _ = strings.Cut(strings.TrimPrefix(fields[3], "known until "), ": ")
+	}
+	return p
+}
+
+// TestLabelsAreApart: a hunt for something else says nothing about the nights.
+func TestLabelsAreApart(t *testing.T) {
+	night := readNight(t, "night", 0, "hunt: loss\n  violation loss; lost: election; 1")
+	other := readNight(t, "other", 1, "hunt: loss")
+	other.Label = "hunt --acks 1"
+	of := Labels([]Stored{night, other})
+	if len(of) != 2 || of[0][0].Name != "other" || of[1][0].Name != "night" {
+		t.Fatalf("%v, expected two labels, the newest first", of)
+	}
+	x := Index{Campaigns: []Stored{night, other}}
+	if d, ok := x.Difference("other"); !ok || len(d.Changes) != 0 || d.Previous != "" {
+		t.Errorf("%+v, expected nothing to be resolved, and no campaign before", d)
+	}
+	if _, ok := x.Difference("nowhere"); ok {
+		t.Error("there is a difference of a campaign that is not there")
+	}
+}
+
+// TestStatus: a violation outranks everything, only passed is green.
+func TestStatus(t *testing.T) {
+	for _, c := range []struct {
+		parts []Status
+		done  bool
+		want  Status
+	}{
+		{nil, true, Inconclusive},
+		{[]Status{Skipped, Skipped}, true, Inconclusive},
+		{[]Status{Passed, Skipped}, true, Passed},
+		{[]Status{Passed, Passed}, false, Interrupted},
+		{[]Status{Passed, Inconclusive}, true, Inconclusive},
+		{[]Status{Inconclusive, Trouble, Passed}, true, Trouble},
+		{[]Status{Trouble, Failed, Interrupted}, false, Failed},
+	} {
+		var campaign Campaign
+		for _, s := range c.parts {
+			campaign.Parts = append(campaign.Parts, Part{Status: s})
+		}
+		campaign.Done = c.done
+		if got := campaign.Status(); got != c.want {
+			t.Errorf("parts %v, done %v: %s, expected %s", c.parts, c.done, got, c.want)
+		}
+	}
+}
+
+// TestSettleBoundsAPart: what a part tells has a limit, and what was cut off is counted.
+func TestSettleBoundsAPart(t *testing.T) {
+	p := Part{Name: "hunt", Done: true}
+	for i := range problemsMax + 7 {
+		p.Problems = append(p.Problems, Problem{Kind: Doubt, Signature: fmt.Sprint(i), Reason: strings.Repeat("x", 3*textMax) + "\xff"})
+	}
+	p.Problems = append(p.Problems, Problem{Kind: Violation, Signature: "the worst", Count: 1})
+	p.Settle()
+	if len(p.Problems) != problemsMax || p.Left != 8 || p.Problems[0].Signature != "the worst" || p.Status != Failed {
+		t.Errorf("%d problems, %d left, first %q, %s; expected %d, 8, the worst, failed", len(p.Problems), p.Left, p.Problems[0].Signature, p.Status, problemsMax)
+	}
+	if n := len(p.Problems[1].Reason); n > textMax+8 {
+		t.Errorf("a reason of %d bytes, expected some %d", n, textMax)
+	}
+}

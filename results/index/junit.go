@@ -1,0 +1,180 @@
+package index
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// The elements of JUnit's XML, as the schema of Ant's JUnit task and that of Jenkins' xUnit plugin both want them: a test case has at most one
+// of failure, error and skipped, and no properties of its own.
+type junitSuites struct {
+	XMLName xml.Name     `xml:"testsuites"`
+	Suites  []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name       string          `xml:"name,attr"`
+	Timestamp  string          `xml:"timestamp,attr"`
+	Hostname   string          `xml:"hostname,attr"`
+	Tests      int             `xml:"tests,attr"`
+	Failures   int             `xml:"failures,attr"`
+	Errors     int             `xml:"errors,attr"`
+	Skipped    int             `xml:"skipped,attr"`
+	Time       string          `xml:"time,attr"`
+	Package    string          `xml:"package,attr"`
+	ID         int             `xml:"id,attr"`
+	Properties []junitProperty `xml:"properties>property"`
+	Cases      []junitCase     `xml:"testcase"`
+	Out        string          `xml:"system-out"`
+	Err        string          `xml:"system-err"`
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
+
+type junitCase struct {
+	Name    string        `xml:"name,attr"`
+	Class   string        `xml:"classname,attr"`
+	Time    string        `xml:"time,attr"`
+	Failure *junitWrong   `xml:"failure"`
+	Error   *junitWrong   `xml:"error"`
+	Skipped *junitSkipped `xml:"skipped"`
+}
+
+type junitWrong struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr"`
+	Text    string `xml:",chardata"`
+}
+
+type junitSkipped struct {
+	Message string `xml:"message,attr"`
+}
+
+// JUnit is a campaign as JUnit's XML: a suite a part, a test case a check, under names that stay from night to night. A violation and a known
+// bug that was missed are failures; trouble of the harness and what says nothing are errors; what is expected, or could not be carried out
+// here, is skipped. Seed, commit and the line that carries the part out again are properties of the suite and stand in its system-out; those
+// of a failure stand in its text.
+func JUnit(c Campaign) []byte {
+	var doc junitSuites
+	for i := range c.Parts {
+		doc.Suites = append(doc.Suites, junitPart(c, i))
+	}
+	text, err := xml.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		panic(err) // strings and numbers alone
+	}
+	return append([]byte(xml.Header), append(text, '\n')...)
+}
+
+func junitPart(c Campaign, i int) junitSuite {
+	p := &c.Parts[i]
+	s := junitSuite{
+		Name: orWord(line(p.title()), "part"), Timestamp: c.Started.UTC().Format("2006-01-02T15:04:05"), Hostname: "localhost", Package: "tidemark", ID: i,
+		Time: strconv.FormatFloat(max(0, p.Seconds), 'f', 3, 64),
+		Properties: []junitProperty{
+			{"master", strconv.FormatUint(c.Master, 10)}, {"commit", line(c.Commit)}, {"tool", line(c.Tool)}, {"build", line(c.Build)},
+			{"again", line(p.Again)}, {"status", line(string(p.Status))},
+		},
+	}
+	class := "tidemark." + line(p.title())
+	for _, check := range p.Checks {
+		one := junitCase{Name: line(check.Name), Class: class, Time: "0"}
+		var found []Problem
+		for _, q := range p.Problems {
+			if q.Check == check.Name {
+				found = append(found, q)
+			}
+		}
+		one.judge(found, p)
+		switch {
+		case one.Failure != nil:
+			s.Failures++
+		case one.Error != nil:
+			s.Errors++
+		case one.Skipped != nil:
+			s.Skipped++
+		}
+		s.Cases = append(s.Cases, one)
+	}
+	s.Tests = len(s.Cases)
+	s.Out = fmt.Sprintf("%s\n%s, %d valid, %d invalid (%d known), %d vacuous, %d unknown, %d errors\nmaster seed %d, commit %s\nagain: %s\n", line(p.Reason),
+		counted(p.Runs, "run"), p.Valid, p.Invalid, p.Known, p.Vacuous, p.Unknown, p.Errors, c.Master, orWord(line(c.Commit), "unknown"), line(p.Again))
+	return s
+}
+
+// title is a part's name, and whose brokers ran if they were not this program's own.
+func (p *Part) title() string {
+	if p.Subject == "" || p.Subject == p.Name {
+		return p.Name
+	}
+	return p.Name + " " + p.Subject
+}
+
+// junitTextMax bounds the text of one failure in bytes.
+const junitTextMax = 64 << 10
+
+// judge says of a check what its problems make of it; the problems are in order of weight, those that nobody knows before the others of
+// their kind.
+func (one *junitCase) judge(found []Problem, p *Part) {
+	var worst, known *Problem
+	for i := range found {
+		switch q := &found[i]; {
+		case q.Known != "":
+			known = q
+		case worst == nil || kindRank[q.Kind] < kindRank[worst.Kind]:
+			worst = q
+		}
+	}
+	switch {
+	case worst != nil:
+		wrong := &junitWrong{Message: line(worst.Signature + ": " + worst.Reason), Type: line(string(worst.Kind)), Text: junitText(found)}
+		if worst.Kind == Violation || worst.Kind == Missed {
+			one.Failure = wrong
+		} else {
+			one.Error = wrong
+		}
+	case known != nil:
+		one.Skipped = &junitSkipped{line(fmt.Sprintf("known until %s: %s (%s)", known.Until, known.Known, known.Signature))}
+	case p.Status == Skipped:
+		one.Skipped = &junitSkipped{line(p.Reason)}
+	case p.Status == Interrupted:
+		one.Skipped = &junitSkipped{"interrupted before it came to its end"}
+	}
+}
+
+func junitText(found []Problem) string {
+	var out bytes.Buffer
+	for i, q := range found {
+		if out.Len() > junitTextMax {
+			fmt.Fprintf(&out, "and %d more, see %s\n", len(found)-i, campaignFile)
+			break
+		}
+		fmt.Fprintf(&out, "%s\n  %s\n  in %s, the first: seed %d\n", line(q.Signature), line(q.Reason), counted(q.Count, "run"), q.Seed)
+		if q.Replay != "" {
+			fmt.Fprintf(&out, "  replay: %s\n", line(q.Replay))
+		}
+		if q.Run != "" {
+			fmt.Fprintf(&out, "  report: %s/%s/%s\n", runsDir, line(q.Run), reportFile)
+		}
+		if q.Expired != "" {
+			fmt.Fprintf(&out, "  no longer known: %s\n", line(q.Expired))
+		}
+		if q.Known != "" {
+			fmt.Fprintf(&out, "  known until %s: %s\n", line(q.Until), line(q.Known))
+		}
+	}
+	return out.String()
+}
+
+func orWord(text, otherwise string) string {
+	if strings.TrimSpace(text) == "" {
+		return otherwise
+	}
+	return text
+}

@@ -1,0 +1,289 @@
+package index
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The directories and files of an index.
+const (
+	runsDir      = "runs"
+	campaignsDir = "campaigns"
+	campaignFile = "campaign.json"
+	junitFile    = "junit.xml"
+	summaryFile  = "summary.md"
+	pageFile     = "index.html"
+)
+
+// Bounds on what is read.
+const (
+	campaignBytesMax = 32 << 20
+	campaignsMax     = 2000 // the newest are read
+	runsMax          = 5000 // likewise
+	twinsMax         = 1000
+)
+
+// ErrFormat is a campaign.json that is not what this package writes.
+var ErrFormat = errors.New("no campaign")
+
+// Create makes campaigns/<UTC time>-<label>-<master seed>/ under root. A name that is taken gets a suffix: -2, -3 and so on.
+func Create(root string, c Campaign) (name string, err error) {
+	parent := filepath.Join(root, campaignsDir)
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return "", fmt.Errorf("make the directory of campaigns: %w", err)
+	}
+	stem := fmt.Sprintf("%s-%s-%d", c.Started.UTC().Format("20060102T150405Z"), slug(c.Label), c.Master)
+	name = stem
+	for n := 2; ; n++ {
+		err := os.Mkdir(filepath.Join(parent, name), 0o755)
+		if err == nil {
+			return name, nil
+		}
+		if !errors.Is(err, fs.ErrExist) || n > twinsMax {
+			return "", fmt.Errorf("make the campaign's directory: %w", err)
+		}
+		name = fmt.Sprintf("%s-%d", stem, n)
+	}
+}
+
+// slug is a label as part of a directory's name: its first words, in small letters.
+func slug(label string) string {
+	words := strings.FieldsFunc(strings.ToLower(label), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	name := strings.Join(words, "-")
+	if name = strings.TrimRight(name[:min(len(name), 40)], "-"); name == "" {
+		return "campaign"
+	}
+	return name
+}
+
+// Encode is campaign.json.
+func Encode(c Campaign) ([]byte, error) {
+	c.Format = Format
+	text, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("campaign cannot be written as JSON: %w", err)
+	}
+	if len(text) >= campaignBytesMax {
+		return nil, fmt.Errorf("%s would have %d bytes, expected fewer than %d", campaignFile, len(text), campaignBytesMax)
+	}
+	return append(text, '\n'), nil
+}
+
+// Decode reads campaign.json. The error says what was expected.
+func Decode(text []byte) (Campaign, error) {
+	var c Campaign
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&c); err != nil {
+		return Campaign{}, fmt.Errorf("%w: expected one JSON object of format %d: %.300s", ErrFormat, Format, err.Error())
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return Campaign{}, fmt.Errorf("%w: expected the end of the file at byte %d, after the JSON object", ErrFormat, dec.InputOffset())
+	}
+	switch {
+	case c.Format != Format:
+		return Campaign{}, fmt.Errorf("%w: format is %d, expected %d", ErrFormat, c.Format, Format)
+	case len(c.Parts) > partsMax:
+		return Campaign{}, fmt.Errorf("%w: %d parts, expected at most %d", ErrFormat, len(c.Parts), partsMax)
+	}
+	for i := range c.Parts {
+		p := &c.Parts[i]
+		if _, known := rank[p.Status]; !known {
+			return Campaign{}, fmt.Errorf("%w: part %.80q has status %.80q, expected %s, %s, %s, %s, %s or %s", ErrFormat, p.Name, p.Status,
+				Passed, Failed, Inconclusive, Trouble, Interrupted, Skipped)
+		}
+		if len(p.Problems) > problemsMax || len(p.Checks) > checksMax {
+			return Campaign{}, fmt.Errorf("%w: part %.80q has %d problems and %d checks, expected at most %d and %d", ErrFormat, p.Name,
+				len(p.Problems), len(p.Checks), problemsMax, checksMax)
+		}
+	}
+	return c, nil
+}
+
+// Write puts a campaign into its directory, beside those before it: campaign.json, junit.xml, summary.md and its page; and the page of the
+// index anew.
+func Write(root, name string, c Campaign) (Difference, error) {
+	text, err := Encode(c)
+	if err != nil {
+		return Difference{}, err
+	}
+	dir := filepath.Join(root, campaignsDir, name)
+	if err := put(filepath.Join(dir, campaignFile), text); err != nil {
+		return Difference{}, err
+	}
+	stored, err := Read(root)
+	if err != nil {
+		return Difference{}, err
+	}
+	d, ok := stored.Difference(name)
+	if !ok {
+		return Difference{}, fmt.Errorf("%s was written and is not found again", filepath.Join(dir, campaignFile))
+	}
+	if err := put(filepath.Join(dir, junitFile), JUnit(c)); err != nil {
+		return d, err
+	}
+	if err := put(filepath.Join(dir, summaryFile), []byte(Summary(c, d))); err != nil {
+		return d, err
+	}
+	if err := stored.writePage(filepath.Join(dir, pageFile), name); err != nil {
+		return d, err
+	}
+	return d, stored.writePage(filepath.Join(root, campaignsDir, pageFile), "")
+}
+
+// put writes a file whole or not at all.
+func put(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // best effort: the first error is the one to tell
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// Index is all that stands under one directory.
+type Index struct {
+	Campaigns []Stored // the oldest first
+	Runs      []Run    // the newest first
+	Unread    []string // what is there and could not be read, in words
+	Left      int      // runs and campaigns beyond the bounds, the oldest, which were not read
+}
+
+// Read reads the campaigns and runs under root. What cannot be read is told in Unread, and no error; a directory without either is empty.
+func Read(root string) (Index, error) {
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return Index{}, err
+	}
+	defer dir.Close() //nolint:errcheck // only read
+	return read(dir)
+}
+
+func read(root *os.Root) (Index, error) {
+	var x Index
+	names, left, err := newest(root, campaignsDir, campaignsMax)
+	if err != nil {
+		return x, err
+	}
+	x.Left += left
+	for _, name := range names {
+		text, err := readFile(root, path.Join(campaignsDir, name, campaignFile), campaignBytesMax)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // being made
+		}
+		var c Campaign
+		if err == nil {
+			c, err = Decode(text)
+		}
+		if err != nil {
+			x.Unread = append(x.Unread, fmt.Sprintf("%s: %v", path.Join(campaignsDir, name, campaignFile), err))
+			continue
+		}
+		x.Campaigns = append(x.Campaigns, Stored{name, c})
+	}
+	slices.SortStableFunc(x.Campaigns, func(a, b Stored) int { return a.Started.Compare(b.Started) })
+	if names, left, err = newest(root, runsDir, runsMax); err != nil {
+		return x, err
+	}
+	x.Left += left
+	for _, name := range names {
+		x.Runs = append(x.Runs, readRun(root, name))
+	}
+	slices.SortStableFunc(x.Runs, func(a, b Run) int { return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(a.Name, b.Name)) })
+	return x, nil
+}
+
+// newest lists the last names of a directory's directories, at most so many; their names begin with the time. left is how many more there are.
+func newest(root *os.Root, dir string, most int) (names []string, left int, err error) {
+	f, err := root.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	entries, err := f.ReadDir(-1)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	left = max(0, len(names)-most)
+	return names[left:], left, nil
+}
+
+// readFile reads a file of fewer than limit bytes.
+func readFile(root *os.Root, name string, limit int64) ([]byte, error) {
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular() || info.Size() >= limit:
+		return nil, fmt.Errorf("is %v of %d bytes, expected a file of fewer than %d", info.Mode().Type(), info.Size(), limit)
+	}
+	return io.ReadAll(io.LimitReader(f, limit))
+}
+
+// Difference is that of the campaign of a name.
+func (x *Index) Difference(name string) (Difference, bool) {
+	for _, of := range Labels(x.Campaigns) {
+		for _, d := range Differences(of) {
+			if d.Name == name {
+				return d, true
+			}
+		}
+	}
+	return Difference{}, false
+}
+
+// Prune removes the runs that a retention does not keep, and returns their names; with dry it only tells of them.
+func Prune(root string, r Retention, now time.Time, dry bool) ([]string, error) {
+	x, err := Read(root)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close() //nolint:errcheck // every removal was looked at
+	names := r.Removed(x.kept(now), now)
+	if dry {
+		return names, nil
+	}
+	for i, name := range names {
+		if err := dir.RemoveAll(path.Join(runsDir, name)); err != nil {
+			return names[:i], err
+		}
+	}
+	return names, nil
+}
