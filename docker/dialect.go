@@ -46,23 +46,8 @@ func (c *Cluster) negotiate(m *machine) error {
 
 // versionsOf asks the broker at an address for the newest version of each API, in version 0, which all know.
 func versionsOf(ctx context.Context, address string) (map[int16]int16, error) {
-	k, err := dial(ctx, address, stateBound)
-	if err != nil {
-		return nil, err
-	}
-	defer k.Close()
-	req, resp := kmsg.NewPtrApiVersionsRequest(), kmsg.NewPtrApiVersionsResponse()
-	if err := k.Send(kmsg.NewRequestFormatter().AppendRequest(nil, req, 1)[4:]); err != nil { // Send writes the length itself
-		return nil, err
-	}
-	answer, err := k.Receive(engineBound)
-	if err != nil {
-		return nil, err
-	}
-	if len(answer) < 4 || binary.BigEndian.Uint32(answer) != 1 {
-		return nil, fmt.Errorf("%d bytes that are no answer to ApiVersions", len(answer))
-	}
-	if err := resp.ReadFrom(answer[4:]); err != nil {
+	resp := kmsg.NewPtrApiVersionsResponse()
+	if err := askOnce(ctx, address, kmsg.NewPtrApiVersionsRequest(), resp); err != nil {
 		return nil, err
 	}
 	speaks := map[int16]int16{}
@@ -70,4 +55,57 @@ func versionsOf(ctx context.Context, address string) (map[int16]int16, error) {
 		speaks[k.ApiKey] = k.MaxVersion
 	}
 	return speaks, nil
+}
+
+// metadataIDs is the first version of Metadata that tells topics' ids (KIP-516).
+const metadataIDs = 10
+
+// topicID is a topic's id, by which newer brokers call it; zero where they know none.
+func (c *Cluster) topicID(topic string) (id [16]byte, err error) {
+	if c.NewestVersion(kmsg.Metadata.Int16()) < metadataIDs {
+		return id, nil
+	}
+	req := kmsg.NewPtrMetadataRequest()
+	req.Version = metadataIDs
+	asked := kmsg.NewMetadataRequestTopic()
+	asked.Topic = &topic
+	req.Topics = append(req.Topics, asked)
+	for _, m := range c.machines {
+		resp := kmsg.NewPtrMetadataResponse()
+		resp.Version = req.Version
+		if err = askOnce(c.env.ctx, c.straight(m), req, resp); err != nil {
+			continue // it may be down
+		}
+		for i := range resp.Topics {
+			if t := &resp.Topics[i]; t.Topic != nil && *t.Topic == topic && t.ErrorCode == 0 {
+				return t.TopicID, nil
+			}
+		}
+		err = fmt.Errorf("broker %d does not know the topic %s", m.id, topic)
+	}
+	return id, fmt.Errorf("the id of topic %s: %w", topic, err)
+}
+
+// askOnce asks the broker at an address for one thing, over a connection of its own.
+func askOnce(ctx context.Context, address string, req kmsg.Request, resp kmsg.Response) error {
+	k, err := dial(ctx, address, stateBound)
+	if err != nil {
+		return err
+	}
+	defer k.Close()
+	if err := k.Send(kmsg.NewRequestFormatter().AppendRequest(nil, req, 1)[4:]); err != nil { // Send writes the length itself
+		return err
+	}
+	answer, err := k.Receive(engineBound)
+	if err != nil {
+		return err
+	}
+	if len(answer) < 4 || binary.BigEndian.Uint32(answer) != 1 {
+		return fmt.Errorf("%d bytes that are no answer to %s", len(answer), kmsg.NameForKey(req.Key()))
+	}
+	answer = answer[4:]
+	if resp.IsFlexible() && req.Key() != kmsg.ApiVersions.Int16() { // the header has tagged fields, of which there are none yet
+		answer = answer[min(1, len(answer)):]
+	}
+	return resp.ReadFrom(answer)
 }

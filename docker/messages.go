@@ -109,7 +109,9 @@ func (c *Cluster) Catch(f world.MessageFault) (number int, err error) {
 	if !c.opt.Messages {
 		return wrong(errUnintercepted)
 	}
-	k.at, err = c.seenBy(f)
+	if k.at, err = c.seenBy(f); err == nil && !f.Match.Any() {
+		k.fault.Topic, err = c.topicID(f.Match.Partition.Topic)
+	}
 	if err != nil {
 		return wrong(err)
 	}
@@ -278,6 +280,9 @@ func (c *Cluster) tellUnread() {
 		ctx, cancel := context.WithTimeout(c.env.ctx, engineBound)
 		s, err := m.agent.Passed(ctx)
 		cancel()
+		if err == nil && s.Missed > 0 {
+			c.opt.Say(fmt.Sprintf("%d messages at broker %d could not be read: faults on one partition's messages did not concern them", s.Missed, m.id))
+		}
 		if err == nil && s.Unread > 0 {
 			c.opt.Say(fmt.Sprintf("%d of %d connections of broker %d could not be read: faults on messages did not concern them", s.Unread, s.Connections, m.id))
 		}

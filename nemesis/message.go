@@ -10,6 +10,7 @@ import (
 
 	"tidemark/history"
 	"tidemark/world"
+	"tidemark/world/frames"
 )
 
 // The kinds that single messages meet: one that is held stays under way, and what stands behind it on its connection too; at one that
@@ -61,6 +62,17 @@ func readMessages(w *words, f *Fault) (err error) {
 	if f.Others, err = w.targets(ends); err != nil {
 		return err
 	}
+	if readable(f.API) && w.take("on") {
+		if f.Partition, err = w.partition(); err != nil {
+			return err
+		}
+		if f.API == world.Fetch && f.Responses && w.take("raising") {
+			if err = w.want("hw"); err != nil {
+				return err
+			}
+			f.RaisesHW = true
+		}
+	}
 	switch {
 	case w.take("once"):
 		f.Nth = 1
@@ -74,8 +86,8 @@ func readMessages(w *words, f *Fault) (err error) {
 	}
 	if !w.take("by") {
 		expect := `"by"`
-		if f.Nth == 0 {
-			expect = `"once", "nth N" or "by"`
+		if could := strings.TrimSuffix(occurrence(*f), ", "); could != "" {
+			expect = could + " or " + expect
 		}
 		return w.expected(expect)
 	}
@@ -83,10 +95,21 @@ func readMessages(w *words, f *Fault) (err error) {
 	return err
 }
 
+// readable reports whether an API's messages tell which partitions they concern.
+func readable(a world.API) bool {
+	key, ok := a.Key()
+	return ok && frames.Reads(key)
+}
+
 // occurrence is what could stand where none of the messages is singled out yet.
 func occurrence(f Fault) string {
-	if f.Nth > 0 || f.By > 0 {
+	switch {
+	case f.Nth > 0 || f.By > 0:
 		return ""
+	case f.Partition == history.Partition{} && readable(f.API):
+		return `"on P", "once", "nth N", `
+	case f.Partition != history.Partition{} && f.API == world.Fetch && f.Responses && !f.RaisesHW:
+		return `"raising hw", "once", "nth N", `
 	}
 	return `"once", "nth N", `
 }
@@ -125,7 +148,7 @@ func sameLetters(word string, names []string) (best string) {
 }
 
 func writeMessages(f Fault) string {
-	s := messageText(f.API, f.Responses) + " " + f.sides()
+	s := messageText(f.API, f.Responses) + " " + f.sides() + matchText(f)
 	switch {
 	case f.Nth == 1:
 		s += " once"
@@ -138,6 +161,17 @@ func writeMessages(f Fault) string {
 	return s
 }
 
+// matchText is what the messages must concern, behind their link.
+func matchText(f Fault) string {
+	switch {
+	case f.Partition == history.Partition{}:
+		return ""
+	case f.RaisesHW:
+		return " on " + f.Partition.String() + " raising hw"
+	}
+	return " on " + f.Partition.String()
+}
+
 func messageText(api world.API, responses bool) string {
 	if responses {
 		return string(api) + " responses"
@@ -146,7 +180,12 @@ func messageText(api world.API, responses bool) string {
 }
 
 // checkMessages refuses a link from an end to itself. A role on both sides may mean several brokers, or different ones.
-func checkMessages(_ checker, f Fault) error {
+func checkMessages(c checker, f Fault) error {
+	if (f.Partition != history.Partition{}) {
+		if err := c.partition(f.Partition); err != nil {
+			return err
+		}
+	}
 	for _, t := range f.Targets {
 		if slices.Contains(f.Others, t) && (t.Role == Number || t.Role == Leader || t.Role == Controller) {
 			return fmt.Errorf("%v is at both ends of the link", t)
@@ -197,7 +236,8 @@ func (*catch) claim(history.ClusterState) string { return "" }
 
 func (c *catch) apply() (detail string, err error) {
 	f := c.line.Fault
-	m := world.MessageFault{Kind: f.Kind, API: f.API, Responses: f.Responses, Nth: int(f.Nth), Delay: f.By, Met: c.meet}
+	m := world.MessageFault{Kind: f.Kind, API: f.API, Responses: f.Responses, Nth: int(f.Nth), Delay: f.By, Met: c.meet,
+		Match: frames.Match{Partition: f.Partition, RaisesHW: f.RaisesHW}}
 	if f.Kind == world.CanHold && f.Nth > 0 {
 		m.Delay = c.line.For
 	}
@@ -214,7 +254,7 @@ func (c *catch) what() string {
 	for i, l := range c.links {
 		words[i] = end(l.from) + "->" + end(l.to)
 	}
-	return messageText(c.line.Fault.API, c.line.Fault.Responses) + " " + strings.Join(words, " ")
+	return messageText(c.line.Fault.API, c.line.Fault.Responses) + " " + strings.Join(words, " ") + matchText(c.line.Fault)
 }
 
 func end(b history.BrokerID) string {

@@ -30,6 +30,7 @@ type conn struct {
 	bytes    int           // of pending
 	busy     bool          // a request was handed to the node, its reply is awaited
 	key      int16         // of the request that was handed in last
+	version  int16         // of it
 	ended    bool          // the opener closed; the node learns it after what is pending
 	asked    []asked       // of the requests handed in last, for the trace alone
 }

@@ -185,7 +185,8 @@ func (h *host) serve(c *conn, frame []byte) {
 	if h.w.note(noteFrame, h.id, c.id, 0, frame) {
 		h.w.tell(h.id, c.label+": "+c.requestText(frame))
 	}
-	c.busy, c.key = true, c.out.key(frame)
+	c.busy = true
+	c.key, c.version = c.out.api(frame)
 	h.node.Request(h.local(), c.number, frame)
 }
 

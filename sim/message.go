@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 
+	"tidemark/broker/kafka"
 	"tidemark/history"
 	"tidemark/world"
+	"tidemark/world/frames"
 )
 
 // catch is a fault that single messages meet when they would arrive.
@@ -14,6 +16,7 @@ type catch struct {
 	number int
 	key    int16 // of the API
 	any    bool  // every API
+	match  frames.Matcher[world.Link]
 	seen   int   // such messages so far
 	done   int64 // of them, those that it did something to
 	held   []*pipe
@@ -36,7 +39,7 @@ func (w *World) Catch(f world.MessageFault) (int, error) {
 	}
 	key, _ := f.API.Key()
 	w.catchNumber++
-	c := &catch{MessageFault: f, number: w.catchNumber, key: key, any: f.API == world.AnyAPI}
+	c := &catch{MessageFault: f, number: w.catchNumber, key: key, any: f.API == world.AnyAPI, match: frames.Matcher[world.Link]{Match: f.Match}}
 	w.catches = append(w.catches, c)
 	w.fault(history.NoBroker, fmt.Sprintf("from now on %v", c))
 	return c.number, nil
@@ -86,8 +89,40 @@ func (c *catch) String() string {
 }
 
 // meets reports whether a message is of those that the fault waits for.
-func (c *catch) meets(p *pipe, key int16) bool {
-	return c.Responses != p.forward && (c.any || c.key == key) && slices.Contains(c.Links, world.Link{From: endOf(p.from), To: endOf(p.to)})
+func (c *catch) meets(p *pipe, s *segment) bool {
+	at := world.Link{From: endOf(p.from), To: endOf(p.to)}
+	if c.Responses == p.forward || !c.any && c.key != s.key || !slices.Contains(c.Links, at) {
+		return false
+	}
+	return c.match.Any() || c.match.Meets(at, p.told(s))
+}
+
+// told is what a message tells of partitions; nothing, if it cannot be read.
+func (p *pipe) told(s *segment) []frames.Told {
+	names := p.c.w.topicNames()
+	var told []frames.Told
+	var err error
+	if p.forward {
+		told, err = frames.Request(s.frame, names)
+	} else {
+		told, err = frames.Response(s.frame, s.key, s.version, names)
+	}
+	if err != nil {
+		return nil
+	}
+	return told
+}
+
+// topicNames is the topics' names by their ids, as all that is known of the metadata has them.
+func (w *World) topicNames() frames.Names {
+	names := frames.Names{}
+	if img := w.metadata(); img != nil {
+		for _, name := range img.TopicNames() {
+			id := img.Topics[name].ID
+			names[id] = w.name(kafka.TopicPartition{Topic: name}, id).Topic
+		}
+	}
+	return names
 }
 
 // endOf is the end of a link on a machine; clients have none.
@@ -106,7 +141,7 @@ func (p *pipe) caught() bool {
 		return false
 	}
 	for _, c := range w.catches {
-		if c.number <= p.judged || !c.meets(p, s.key) {
+		if c.number <= p.judged || !c.meets(p, s) {
 			continue
 		}
 		p.judged = c.number

@@ -32,23 +32,26 @@ func (w *World) recordISR(h *host, changes []controller.Step) {
 	}
 }
 
+// metadata is that of the node that has applied the most of it; nil if there is none.
+func (w *World) metadata() (img *metadata.Image) {
+	for _, h := range w.hosts {
+		if n, ok := h.node.(*broker.Node); ok && (img == nil || n.Image().Index > img.Index) {
+			img = n.Image()
+		}
+	}
+	return img
+}
+
 // Observe returns the cluster as it stands: the metadata of the node that has applied the most of it, and each replica as its
 // own broker has it.
 func (w *World) Observe() history.ClusterState {
 	s := history.ClusterState{Controller: history.NoBroker}
-	var img *metadata.Image
 	for _, h := range w.hosts {
-		n, ok := h.node.(*broker.Node)
-		if !ok {
-			continue
-		}
-		if h.state == hostUp && n.IsActiveController() {
+		if n, ok := h.node.(*broker.Node); ok && h.state == hostUp && n.IsActiveController() {
 			s.Controller = h.id
 		}
-		if img == nil || n.Image().Index > img.Index {
-			img = n.Image()
-		}
 	}
+	img := w.metadata()
 	w.look()
 	if img == nil {
 		return s

@@ -34,10 +34,11 @@ func newWeather(seed uint64) weather {
 
 // segment is what travels through a pipe.
 type segment struct {
-	kind  segmentKind
-	key   int16         // of the API, if it is a frame
-	at    time.Duration // when it arrives unless something holds it
-	frame []byte
+	kind    segmentKind
+	key     int16         // of the API, if it is a frame
+	version int16         // of it
+	at      time.Duration // when it arrives unless something holds it
+	frame   []byte
 }
 
 type segmentKind uint8
@@ -85,7 +86,7 @@ func (p *pipe) send(kind segmentKind, frame []byte) {
 	p.last = max(p.last, w.now+delay)
 	s := segment{kind: kind, at: p.last, frame: frame}
 	if kind == segData {
-		s.key = p.key(frame)
+		s.key, s.version = p.api(frame)
 	}
 	p.queue.push(s)
 	p.bytes += len(frame)
@@ -94,15 +95,16 @@ func (p *pipe) send(kind segmentKind, frame []byte) {
 	}
 }
 
-// key is the API key of a frame that goes into the pipe: a request bears it, an answer is to the request that is being handled.
-func (p *pipe) key(frame []byte) int16 {
+// api is the API key of a frame that goes into the pipe, and its version: a request bears them, an answer is to the request that is being
+// handled.
+func (p *pipe) api(frame []byte) (key, version int16) {
 	switch {
 	case !p.forward:
-		return p.c.key
-	case len(frame) < 2:
-		return keyNone
+		return p.c.key, p.c.version
+	case len(frame) < 4:
+		return keyNone, 0
 	}
-	return int16(binary.BigEndian.Uint16(frame))
+	return int16(binary.BigEndian.Uint16(frame)), int16(binary.BigEndian.Uint16(frame[2:]))
 }
 
 // full reports whether the pipe holds more than a kernel would buffer.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tidemark/history"
+	"tidemark/world/frames"
 )
 
 // The abilities that concern single messages, by the names that plans use.
@@ -24,6 +25,8 @@ type API string
 const (
 	// AnyAPI is every request there is.
 	AnyAPI API = "any"
+	// Fetch is how a follower copies its leader's log, and a consumer reads it.
+	Fetch API = "fetch"
 	// RaftAPI is the messages between controllers, which have no answer: here they are etcd raft's, under a private key.
 	RaftAPI API = "raft"
 )
@@ -34,7 +37,7 @@ var apis = []struct {
 	key int16
 }{
 	{"produce", 0},
-	{"fetch", 1},
+	{Fetch, 1},
 	{"list-offsets", 2},
 	{"metadata", 3},
 	{"leader-and-isr", 4}, // of a controller beside a ZooKeeper, as the three after it
@@ -95,6 +98,8 @@ type MessageFault struct {
 	Responses bool   // it is the answers, else the requests
 	Links     []Link // in the direction in which the messages go
 	Nth       int    // only the nth such message, from 1; 0: all of them
+	// Match is which of them concern a partition; the zero one is all.
+	Match frames.Match
 	// Delay is how long a message stays under way; 0: until the fault ends. A message that is late must have one.
 	Delay time.Duration
 	// Met, if set, is called when a message meets the fault, where the world can tell at once: it must not block, nor call the cluster.
@@ -103,7 +108,8 @@ type MessageFault struct {
 
 // Check refuses what is no fault on messages.
 func (f MessageFault) Check() error {
-	_, ok := f.API.Key()
+	key, ok := f.API.Key()
+	match := f.Match
 	switch {
 	case !OfMessages(f.Kind):
 		return fmt.Errorf("fault %q on messages, expected %s, %s or %s", f.Kind, CanHold, CanDrop, CanLate)
@@ -113,6 +119,10 @@ func (f MessageFault) Check() error {
 		return fmt.Errorf("%s %s messages: no link, expected one at least", f.Kind, f.API)
 	case f.Nth < 0:
 		return fmt.Errorf("%s %s messages: number %d of them, expected 0 or more", f.Kind, f.API, f.Nth)
+	case !match.Any() && (match.Partition == history.Partition{} || !ok || !frames.Reads(key)):
+		return fmt.Errorf("%s %s messages on %v, expected fetch or produce, and a partition", f.Kind, f.API, match.Partition)
+	case match.RaisesHW && (f.API != Fetch || !f.Responses):
+		return fmt.Errorf("%s %s messages that raise the high watermark, expected fetch responses", f.Kind, f.API)
 	case f.Delay < 0 || f.Delay == 0 && f.Kind == CanLate:
 		return fmt.Errorf("%s %s messages: for %v, expected longer", f.Kind, f.API, f.Delay)
 	}

@@ -90,7 +90,9 @@ What
     late API requests X -> Y by 5s
                               the sender sees its connection break, and sends again over another one if it wants; the message itself
                               arrives 5s later. drop and late have responses too
-    ... once                  behind Y: the next such message alone, whenever it comes; nth N: the Nth. hold ... once for 6s holds it 6s
+    ... on P                  behind Y, of fetch and produce: those that concern the partition. on P raising hw, of fetch responses: those
+                              that tell a higher high watermark of it than the one before, since the fault began, on the same link
+    ... once                  behind that: the next such message alone, whenever it comes; nth N: the Nth. hold ... once for 6s holds it 6s
                               long from then on; drop and late wait for it as long as for says
     poweroff X                a stop, and behind it a power failure: what ended cleanly must be on the disk
     ioerror X                 the next write to the log of any partition on X fails (EIO); leader(P) says which broker, not which log. A broker stops then, as Kafka does whose only log directory
@@ -103,8 +105,8 @@ What
                               log. A voter among controllers is then another one, which takes the place of the old (KIP-853). One at a time
     voters remove X           X votes no more in the controller quorum, and does again at the end; several by requests that arrive together
     slowdisk X at 50          what is flushed takes so many times longer: 2 to 1000
-Containers cannot do powerfail, poweroff, clock, hold, drop, late, recreate, voters and newdisk, nor what concerns a disk: they share the
-machine's page cache, disk and clock, and nothing in them reads the messages. A plan with these is refused there, a tour leaves the power failure out.
+Containers cannot do powerfail, poweroff, clock, recreate, voters and newdisk, nor what concerns a disk: they share the machine's page cache,
+disk and clock. A plan with these is refused there, a tour leaves the power failure out.
 
 For how long
     for 5s                    then it is undone: the broker starts or goes on, the clock is right, links pass all. Without it the fault stays

@@ -18,13 +18,11 @@ var names = func() map[int16]world.API {
 	return byKey
 }()
 
-// fetch is Kafka's Fetch, by which Apache Kafka's controllers replicate their log, too.
-const fetch world.API = "fetch"
-
-// apiOf is the API that plans call a key, "" if they know none: at a controller's port a Fetch is the quorum's.
+// apiOf is the API that plans call a key, "" if they know none: at a controller's port a Fetch is the quorum's, as Apache Kafka's controllers
+// replicate their log by it, too.
 func apiOf(key int16, quorum bool) world.API {
 	api := names[key]
-	if api == fetch && quorum {
+	if api == world.Fetch && quorum {
 		return world.RaftAPI
 	}
 	return api

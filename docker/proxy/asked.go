@@ -18,14 +18,14 @@ type asked struct {
 }
 
 type request struct {
-	key         int16
-	correlation int32
+	key, version int16
+	correlation  int32
 }
 
 // unanswered is the key of requests that have no answers.
 var unanswered, _ = world.RaftAPI.Key()
 
-func (a *asked) ask(key int16, correlation int32) {
+func (a *asked) ask(key, version int16, correlation int32) {
 	if key == unanswered {
 		return
 	}
@@ -34,20 +34,20 @@ func (a *asked) ask(key int16, correlation int32) {
 	if len(a.queue) == askedMax {
 		a.queue = append(a.queue[:0], a.queue[1:]...)
 	}
-	a.queue = append(a.queue, request{key, correlation})
+	a.queue = append(a.queue, request{key, version, correlation})
 }
 
 // answered finds the request that an answer is to; false if there is none.
-func (a *asked) answered(correlation int32) (key int16, ok bool) {
+func (a *asked) answered(correlation int32) (key, version int16, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i, r := range a.queue {
 		if r.correlation == correlation {
 			a.queue = append(a.queue[:0], a.queue[i+1:]...)
-			return r.key, true
+			return r.key, r.version, true
 		}
 	}
-	return 0, false
+	return 0, 0, false
 }
 
 func (a *asked) none() bool {

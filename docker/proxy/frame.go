@@ -1,6 +1,10 @@
 package proxy
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"tidemark/world/frames"
+)
 
 // What a Kafka frame begins with: its length of 4 bytes, then of a request key, version and correlation id, of a response the correlation id
 // alone (Kafka's RequestHeader.json and ResponseHeader.json, the fields that every version has).
@@ -24,6 +28,7 @@ type reader struct {
 	asked     *asked // the requests of the connection whose answers have not begun
 	left      int    // bytes of the frame that passes
 	blind     bool   // nothing here can be read: it all passes
+	waiting   bool   // the frame that has begun has yet to be admitted
 	begun     head
 }
 
@@ -31,6 +36,7 @@ type reader struct {
 type head struct {
 	size        int // without the length itself
 	key         int16
+	version     int16
 	correlation int32
 }
 
@@ -45,6 +51,9 @@ const (
 
 // next looks at bytes that have arrived, from the first that has not passed.
 func (r *reader) next(b []byte) (n int, what found) {
+	if r.waiting {
+		return 0, beginning
+	}
 	if r.left == 0 && !r.blind && (r.asked.blind() || r.responses && r.asked.none()) {
 		r.lose() // an answer that nobody asked for
 	}
@@ -74,7 +83,7 @@ func (r *reader) next(b []byte) (n int, what found) {
 		r.lose()
 		return len(b), passing
 	}
-	r.begun = h
+	r.begun, r.waiting = h, true
 	return 0, beginning
 }
 
@@ -82,19 +91,19 @@ func (r *reader) next(b []byte) (n int, what found) {
 func (r *reader) parse(h *head, b []byte) (ok bool) {
 	if r.responses {
 		h.correlation = int32(binary.BigEndian.Uint32(b))
-		h.key, ok = r.asked.answered(h.correlation)
+		h.key, h.version, ok = r.asked.answered(h.correlation)
 		return ok
 	}
 	h.key, h.correlation = int16(binary.BigEndian.Uint16(b)), int32(binary.BigEndian.Uint32(b[4:]))
-	version := int16(binary.BigEndian.Uint16(b[2:]))
-	return h.key >= 0 && h.key <= keyMax && version >= 0 && version <= versionMax
+	h.version = int16(binary.BigEndian.Uint16(b[2:]))
+	return h.key >= 0 && h.key <= keyMax && h.version >= 0 && h.version <= versionMax
 }
 
 // admit lets the frame that has begun pass.
 func (r *reader) admit() {
-	r.left = lengthBytes + r.begun.size
+	r.left, r.waiting = lengthBytes+r.begun.size, false
 	if !r.responses {
-		r.asked.ask(r.begun.key, r.begun.correlation)
+		r.asked.ask(r.begun.key, r.begun.version, r.begun.correlation)
 	}
 }
 
@@ -102,4 +111,12 @@ func (r *reader) admit() {
 func (r *reader) lose() {
 	r.blind = true
 	r.asked.lose()
+}
+
+// told reads what a whole frame that has begun, with its length, tells of partitions.
+func (r *reader) told(frame []byte, names frames.Names) ([]frames.Told, error) {
+	if r.responses {
+		return frames.Response(frame[lengthBytes:], r.begun.key, r.begun.version, names)
+	}
+	return frames.Request(frame[lengthBytes:], names)
 }

@@ -14,8 +14,8 @@ func FuzzReader(f *testing.F) {
 	f.Add(append(bytes.Clone(request), 0, 0, 0, 2, 9, 9, 0, 0), uint8(3))
 	f.Fuzz(func(t *testing.T, b []byte, piece uint8) {
 		for _, responses := range []bool{false, true} {
-			whole, wholeAt := frames(t, b, len(b)+1, responses)
-			pieces, piecesAt := frames(t, b, int(piece)+1, responses)
+			whole, wholeAt := cut(t, b, len(b)+1, responses)
+			pieces, piecesAt := cut(t, b, int(piece)+1, responses)
 			if whole != pieces || len(wholeAt) != len(piecesAt) {
 				t.Fatalf("%d bytes in frames at %v in one piece, %d at %v in pieces of %d", whole, wholeAt, pieces, piecesAt, int(piece)+1)
 			}
@@ -28,12 +28,12 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// frames reads bytes in pieces of a size, and says how many passed and where frames began.
-func frames(t *testing.T, b []byte, piece int, responses bool) (passed int, at []int) {
+// cut reads bytes in pieces of a size, and says how many passed and where frames began.
+func cut(t *testing.T, b []byte, piece int, responses bool) (passed int, at []int) {
 	a := &asked{}
 	for i := range int32(4) {
-		a.ask(1, i)
-		a.ask(1, 0x61626364)
+		a.ask(1, 4, i)
+		a.ask(1, 4, 0x61626364)
 	}
 	r := reader{asked: a, responses: responses}
 	for arrived := 0; arrived < len(b); {

@@ -2,7 +2,8 @@
 // it holds one, breaks the connection at one, or lets one arrive long after its connection is gone. What it passes it passes byte for byte and
 // in order; of a message that is held nothing is kept but what the kernels buffer, so that the sender is held back.
 //
-// It reads no more of a frame than its length, API key, version and correlation id. What is no Kafka (TLS, for one) passes unread, and is counted.
+// It reads no more of a frame than its length, API key, version and correlation id, but for messages of which a fault concerns those of one
+// partition: they are read whole. What is no Kafka (TLS, for one) passes unread, and is counted.
 package proxy
 
 import (
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"tidemark/world"
+	"tidemark/world/frames"
 )
 
 // connsMax bounds the connections that pass at one time: each takes two buffers.
@@ -52,6 +54,7 @@ type Proxy struct {
 	passed  atomic.Int64
 	unread  atomic.Int64
 	refused atomic.Int64
+	missed  atomic.Int64
 }
 
 // New makes a proxy.
@@ -63,11 +66,12 @@ type Stats struct {
 	Connections int64 `json:"connections"` // so far
 	Unread      int64 `json:"unread"`      // of them, those that are no Kafka from some byte on: they pass untouched
 	Refused     int64 `json:"refused"`     // that led nowhere, or were too many
+	Missed      int64 `json:"missed"`      // messages that were to be read for a fault on a partition, and could not be: none met it
 }
 
 // Stats counts what the proxy has passed so far.
 func (p *Proxy) Stats() Stats {
-	return Stats{Open: p.open.Load(), Connections: p.passed.Load(), Unread: p.unread.Load(), Refused: p.refused.Load()}
+	return Stats{Open: p.open.Load(), Connections: p.passed.Load(), Unread: p.unread.Load(), Refused: p.refused.Load(), Missed: p.missed.Load()}
 }
 
 // Serve passes on every connection that a listener accepts, until it is closed.
@@ -166,6 +170,13 @@ func (p *Proxy) Watch(ctx context.Context, number int, known world.Caught, answe
 			return seen, nil
 		}
 	}
+}
+
+// wants returns the names of topics by which a message is to be read; false if it need not be.
+func (p *Proxy) wants(m Message) (frames.Names, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.table.wants(m)
 }
 
 // meet lets a message meet the faults beyond a number.

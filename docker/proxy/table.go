@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tidemark/world"
+	"tidemark/world/frames"
 )
 
 // Fault is a fault on messages that a proxy is to do: a world.MessageFault.
@@ -16,6 +17,8 @@ type Fault struct {
 	Responses bool          `json:"responses,omitempty"`
 	Links     []world.Link  `json:"links"`
 	Nth       int           `json:"nth,omitempty"`
+	Match     frames.Match  `json:"match,omitzero"`
+	Topic     [16]byte      `json:"topic,omitzero"` // the id of the partition's topic (KIP-516); zero where brokers know none
 	Delay     time.Duration `json:"delay,omitempty"`
 	// Asks says that other proxies count the same messages: whether one of them is the one that the fault waits for is asked each time.
 	Asks bool `json:"asks,omitempty"`
@@ -23,19 +26,20 @@ type Fault struct {
 
 // Of is a world's fault in a proxy's words.
 func Of(f world.MessageFault) Fault {
-	return Fault{Kind: f.Kind, API: f.API, Responses: f.Responses, Links: f.Links, Nth: f.Nth, Delay: f.Delay}
+	return Fault{Kind: f.Kind, API: f.API, Responses: f.Responses, Links: f.Links, Nth: f.Nth, Match: f.Match, Delay: f.Delay}
 }
 
 // Check refuses what is no fault on messages.
 func (f Fault) Check() error {
-	return world.MessageFault{Kind: f.Kind, API: f.API, Responses: f.Responses, Links: f.Links, Nth: f.Nth, Delay: f.Delay}.Check()
+	return world.MessageFault{Kind: f.Kind, API: f.API, Responses: f.Responses, Links: f.Links, Nth: f.Nth, Match: f.Match, Delay: f.Delay}.Check()
 }
 
 // Message is what is known of a frame that is about to pass.
 type Message struct {
 	Link     world.Link
 	Response bool
-	API      world.API // "" if no plan names it
+	API      world.API     // "" if no plan names it
+	Told     []frames.Told // what it tells of partitions, where a fault concerns one
 }
 
 // catchesMax bounds the faults in force.
@@ -50,6 +54,7 @@ type table struct {
 // catch is a fault in force.
 type catch struct {
 	Fault
+	matcher frames.Matcher[world.Link]
 	over    bool // the one message that all waited for has come
 	seen    int  // such messages so far, where they are counted here
 	done    int64
@@ -83,7 +88,7 @@ func (t *table) add(f Fault) error {
 	case len(t.catches) == catchesMax:
 		return fmt.Errorf("%d faults on messages are in force, expected fewer", catchesMax)
 	}
-	t.catches = append(t.catches, &catch{Fault: f, changed: make(chan struct{})})
+	t.catches = append(t.catches, &catch{Fault: f, matcher: frames.Matcher[world.Link]{Match: f.Match}, changed: make(chan struct{})})
 	return nil
 }
 
@@ -95,8 +100,26 @@ func (t *table) find(number int) (int, error) {
 	return i, nil
 }
 
-func (c *catch) meets(m Message) bool {
+// names reports whether a message is of those that the fault names, whatever it tells of partitions.
+func (c *catch) names(m Message) bool {
 	return !c.over && c.Responses == m.Response && (c.API == world.AnyAPI || c.API == m.API) && slices.Contains(c.Links, m.Link)
+}
+
+// meets reports whether a message, which is seen once, meets the fault.
+func (c *catch) meets(m Message) bool { return c.names(m) && c.matcher.Meets(m.Link, m.Told) }
+
+// wants returns the names of topics by which a message is to be read, as a fault that names it concerns a partition; false if none does.
+func (t *table) wants(m Message) (names frames.Names, ok bool) {
+	for _, c := range t.catches {
+		if c.matcher.Any() || !c.names(m) {
+			continue
+		}
+		if names == nil {
+			names = frames.Names{}
+		}
+		names[c.Topic] = c.Match.Partition.Topic
+	}
+	return names, names != nil
 }
 
 // meet lets a message meet the faults beyond a number, in their order. It returns what keeps the message from passing now, nil if nothing does.

@@ -20,6 +20,8 @@ const (
 	// lateBytesMax bounds what a proxy keeps of messages that are late: theirs are the only bodies that have to be kept, as their senders'
 	// connections are gone. One for which there is no room is held instead.
 	lateBytesMax = 128 << 20
+	// readBytesMax bounds a message that is read whole; Kafka's followers fetch 10 MiB at most (replica.fetch.response.max.bytes).
+	readBytesMax = 16 << 20
 )
 
 // way is one direction of a connection.
@@ -28,6 +30,7 @@ type way struct {
 	src, dst *net.TCPConn
 	link     world.Link
 	reader   reader
+	need     int           // bytes of the frame that has begun, which are to be there before it is judged; 0: as many as there are
 	gone     chan struct{} // closed: nothing that is under way here arrives any more
 	once     sync.Once
 }
@@ -83,7 +86,12 @@ func (w *way) carry() error {
 			}
 			return ended(err)
 		}
-		if full && len(buf) < bufferMax {
+		switch {
+		case w.need > len(buf):
+			buf = append(make([]byte, 0, w.need), buf[:have]...)[:w.need]
+		case w.need == 0 && have == 0 && len(buf) > bufferMax: // a large frame was read whole
+			buf = make([]byte, bufferMax)
+		case full && len(buf) < bufferMax:
 			buf = append(make([]byte, 0, 4*len(buf)), buf...)
 			buf = buf[:cap(buf)]
 		}
@@ -126,6 +134,9 @@ func (w *way) judge(b []byte) (passed int, err error) {
 		}
 		if w.c.p.inForce.Load() > 0 {
 			m := Message{Link: w.link, Response: w.reader.responses, API: apiOf(w.reader.begun.key, w.c.quorum)}
+			if !w.read(&m, b[passed:]) {
+				break
+			}
 			if s := w.c.p.meet(m, 0); s != nil {
 				if !w.write(b[ready:passed]) {
 					w.c.p.leave(s)
@@ -138,11 +149,35 @@ func (w *way) judge(b []byte) (passed int, err error) {
 			}
 		}
 		w.reader.admit()
+		w.need = 0
 	}
 	if !w.write(b[ready:passed]) {
 		return passed, errUnheard
 	}
 	return passed, nil
+}
+
+// read reads a message that begins with some bytes, if a fault concerns those of one partition; false if more of it must arrive first. One that
+// is too large, or no such message, tells nothing.
+func (w *way) read(m *Message, b []byte) bool {
+	names, ok := w.c.p.wants(*m)
+	if !ok {
+		return true
+	}
+	size := lengthBytes + w.reader.begun.size
+	switch {
+	case size > readBytesMax:
+		w.c.p.missed.Add(1)
+		return true
+	case len(b) < size:
+		w.need = size
+		return false
+	}
+	var err error
+	if m.Told, err = w.reader.told(b[:size], names); err != nil {
+		w.c.p.missed.Add(1)
+	}
+	return true
 }
 
 // write passes bytes on; false if nobody is there to hear them.
