@@ -40,22 +40,22 @@ func Carried(stored history.Run, to Where) (history.Run, error) {
 
 // Alike counts how runs of a stored run's plan stand to it.
 type Alike struct {
-	Stored    checker.Verdict
-	Runs      int // that came to a verdict
-	Signature int // of them, those that failed with the stored run's signature
-	Class     int // those with a violation of the class of the stored run's first, or one that implies it; of the same status, if it had none
-	Errors    int // runs that came to none
-	others    map[string]int
-	status    map[checker.Status]int
+	Stored    checker.Verdict        `json:"stored"`
+	Runs      int                    `json:"runs"`             // that came to a verdict
+	Signature int                    `json:"sameSignature"`    // of them, those that failed with the stored run's signature
+	Class     int                    `json:"sameClass"`        // those with a violation of the class of the stored run's first, or one that implies it; of the same status, if it had none
+	Errors    int                    `json:"errors"`           // runs that came to none
+	Others    map[string]int         `json:"others,omitempty"` // what the runs that are not of Class came to
+	Status    map[checker.Status]int `json:"status"`           // how many runs came to each
 }
 
 // Add counts a run.
 func (a *Alike) Add(v checker.Verdict) {
-	if a.status == nil {
-		a.others, a.status = map[string]int{}, map[checker.Status]int{}
+	if a.Status == nil {
+		a.Others, a.Status = map[string]int{}, map[checker.Status]int{}
 	}
 	a.Runs++
-	a.status[v.Status]++
+	a.Status[v.Status]++
 	if s := Signature(a.Stored); s != "" && s == Signature(v) {
 		a.Signature++
 	}
@@ -63,13 +63,13 @@ func (a *Alike) Add(v checker.Verdict) {
 		a.Class++
 		return
 	}
-	a.others[Told(v)]++
+	a.Others[Told(v)]++
 }
 
 // Worst is the status that decides how the whole ended: a violation, if there is one, else what is not valid.
 func (a *Alike) Worst() checker.Status {
 	for _, s := range []checker.Status{checker.Invalid, checker.Unknown, checker.Vacuous} {
-		if a.status[s] > 0 {
+		if a.Status[s] > 0 {
 			return s
 		}
 	}
@@ -86,8 +86,8 @@ func (a *Alike) String() string {
 
 // list adds what the other runs came to.
 func (a *Alike) list(out string) string {
-	for _, told := range slices.Sorted(maps.Keys(a.others)) {
-		out += fmt.Sprintf("\n  %d: %s", a.others[told], told)
+	for _, told := range slices.Sorted(maps.Keys(a.Others)) {
+		out += fmt.Sprintf("\n  %d: %s", a.Others[told], told)
 	}
 	if a.Errors > 0 {
 		out += fmt.Sprintf("\n  %d came to no verdict", a.Errors)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -16,8 +15,8 @@ import (
 
 func historyCommand() *cobra.Command {
 	var p harness.Past
-	var list bool
-	var out, jsonPath, markdown string
+	var list, asJSON bool
+	var out, markdown string
 	c := &cobra.Command{
 		Use:   "history [NAME...]",
 		Short: "Show published losses of releases of Apache Kafka",
@@ -29,6 +28,9 @@ func historyCommand() *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
+			if list && asJSON {
+				return printJSON(c.OutOrStdout(), listedDefects(defects), exitValid)
+			}
 			if list {
 				for _, d := range defects {
 					fmt.Fprintf(c.OutOrStdout(), "%s, in %s, fixed in %s: %s\n%s", d.Name, d.Release, strings.Join(d.Fixed, ", "), d.Says, indented(d.Run.Plan))
@@ -38,7 +40,7 @@ func historyCommand() *cobra.Command {
 			if p.Times < 1 || p.Controls < 0 || p.Times > timesMax || p.Controls > timesMax {
 				return usage(fmt.Errorf("--times %d, --controls %d, expected 1 to %d and 0 to %d", p.Times, p.Controls, timesMax, timesMax))
 			}
-			return showPast(c, p, defects, out, jsonPath, markdown)
+			return showPast(c, p, defects, out, markdown, asJSON)
 		},
 	}
 	f := c.Flags()
@@ -46,7 +48,7 @@ func historyCommand() *cobra.Command {
 	f.IntVar(&p.Times, "times", 10, "runs of the release that has a defect")
 	f.IntVar(&p.Controls, "controls", 3, "runs of each release that has it no longer")
 	f.StringVar(&out, "out", ".", "directory in which runs/ stands")
-	f.StringVar(&jsonPath, "json", "", "also write the table to this file, as JSON")
+	f.BoolVar(&asJSON, "json", false, "print the table as JSON; with --list, what the defects are")
 	f.StringVar(&markdown, "markdown", "", "also write the table to this file, as Markdown")
 	return c
 }
@@ -72,12 +74,23 @@ func defectsNamed(names []string) ([]harness.Defect, error) {
 	return out, nil
 }
 
+// listedDefects is what history --list --json tells of each.
+func listedDefects(defects []harness.Defect) (out []map[string]any) {
+	for _, d := range defects {
+		out = append(out, map[string]any{"defect": d.Name, "release": d.Release, "fixed": d.Fixed, "says": d.Says, "class": d.Class, "plan": d.Run.Plan})
+	}
+	return out
+}
+
 // showPast carries out the runs of defects, prints a row each as it comes, and writes the table.
-func showPast(c *cobra.Command, p harness.Past, defects []harness.Defect, out, jsonPath, markdown string) error {
+func showPast(c *cobra.Command, p harness.Past, defects []harness.Defect, out, markdown string, asJSON bool) error {
 	if err := admit(c, defects[0].Run); err != nil {
 		return err
 	}
-	log := c.ErrOrStderr()
+	log, told := c.ErrOrStderr(), c.OutOrStdout()
+	if asJSON {
+		told = log // stdout holds the JSON alone
+	}
 	var again string
 	carry := carryAnywhere(out, log, &again)
 	p.Carry = func(ctx context.Context, run history.Run) (*harness.Result, string, error) {
@@ -92,7 +105,7 @@ func showPast(c *cobra.Command, p harness.Past, defects []harness.Defect, out, j
 	for _, d := range defects {
 		row, err := p.Try(c.Context(), d)
 		t.Rows = append(t.Rows, row)
-		fmt.Fprint(c.OutOrStdout(), row.String())
+		fmt.Fprint(told, row.String())
 		switch {
 		case c.Context().Err() != nil:
 			return &outcome{exitInterrupted, c.Context().Err()}
@@ -101,19 +114,18 @@ func showPast(c *cobra.Command, p harness.Past, defects []harness.Defect, out, j
 		}
 		ok = ok && row.Shown()
 	}
-	fmt.Fprintln(c.OutOrStdout(), t.Summary())
-	var err error
-	if jsonPath != "" {
-		err = writeJSON(jsonPath, t)
-	}
+	fmt.Fprintln(told, t.Summary())
 	if markdown != "" {
-		err = errors.Join(err, os.WriteFile(markdown, []byte(t.Markdown()), 0o644))
+		if err := os.WriteFile(markdown, []byte(t.Markdown()), 0o644); err != nil {
+			return trouble(err)
+		}
 	}
-	switch {
-	case err != nil:
-		return trouble(err)
-	case !ok:
-		return ended(exitViolation)
+	code := exitValid
+	if !ok {
+		code = exitViolation
 	}
-	return nil
+	if asJSON {
+		return printJSON(c.OutOrStdout(), t, code)
+	}
+	return ended(code)
 }

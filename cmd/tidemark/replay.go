@@ -40,7 +40,7 @@ func replayCommand() *cobra.Command {
 				if t.on {
 					return usage(fmt.Errorf("--trace with --world, --target or --times, expected it alone: an exact replay has a trace"))
 				}
-				return replayCarried(c, f, d, run)
+				return replayCarried(c, f, d, run, asJSON)
 			}
 			if run.World == harness.Contained {
 				return replayContained(c, f.out, d, run, asJSON)

@@ -78,7 +78,7 @@ func readTarget(given string) (name, template string, err error) {
 }
 
 // replayCarried carries a stored run's plan out on other ground, as often as is asked for, and says how many runs failed as the stored one.
-func replayCarried(c *cobra.Command, f carryFlags, stored results.Dir, run history.Run) error {
+func replayCarried(c *cobra.Command, f carryFlags, stored results.Dir, run history.Run, asJSON bool) error {
 	where, err := f.where(run)
 	if err != nil {
 		return usage(err)
@@ -96,7 +96,10 @@ func replayCarried(c *cobra.Command, f carryFlags, stored results.Dir, run histo
 			return err
 		}
 	}
-	log := c.ErrOrStderr()
+	log, out := c.ErrOrStderr(), c.OutOrStdout()
+	if asJSON {
+		out = log // stdout holds the JSON alone
+	}
 	fmt.Fprintf(log, "the plan of %s, which was %s, on %s\n%s", stored.Path, harness.Told(before.Verdict), groundWords(carried), indented(carried.Plan))
 	alike := harness.Alike{Stored: before.Verdict}
 	var again string // the line that repeats the last run
@@ -109,7 +112,7 @@ func replayCarried(c *cobra.Command, f carryFlags, stored results.Dir, run histo
 		}
 		res, err := carry(c.Context(), next)
 		if c.Context().Err() != nil {
-			fmt.Fprintln(c.OutOrStdout(), alike.String())
+			fmt.Fprintln(out, alike.String())
 			return &outcome{exitInterrupted, fmt.Errorf("interrupted after %s", counted(alike.Runs, "run"))}
 		}
 		if err != nil {
@@ -119,12 +122,18 @@ func replayCarried(c *cobra.Command, f carryFlags, stored results.Dir, run histo
 		}
 		alike.Add(res.Verdict)
 		if f.times == 1 {
-			fmt.Fprint(c.OutOrStdout(), harness.Account(res))
+			fmt.Fprint(out, harness.Account(res))
 		}
-		fmt.Fprintf(c.OutOrStdout(), "%d of %d: %s\n  again: %s\n", n+1, f.times, harness.Told(res.Verdict), again)
+		fmt.Fprintf(out, "%d of %d: %s\n  again: %s\n", n+1, f.times, harness.Told(res.Verdict), again)
 	}
-	fmt.Fprintln(c.OutOrStdout(), alike.String())
-	switch worst := alike.Worst(); {
+	fmt.Fprintln(out, alike.String())
+	worst := alike.Worst()
+	if asJSON {
+		if err := printJSON(c.OutOrStdout(), &alike, exitValid); err != nil {
+			return err
+		}
+	}
+	switch {
 	case worst != checker.Invalid && alike.Errors > 0:
 		return trouble(fmt.Errorf("%s came to no verdict", counted(alike.Errors, "run")))
 	default:

@@ -1,0 +1,205 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"tidemark/history"
+)
+
+// draw gives everything its place.
+func (c *scene) draw(line *timeline, lives []life) *diagram {
+	order := make([]int, len(c.marks))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		a, b := &c.marks[i], &c.marks[j]
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.index, b.index), cmp.Compare(len(a.text), len(b.text)))
+	})
+	d := &diagram{Width: diagramWidth, Top: diagramHead, TextX: diagramWidth - diagramText}
+	if line != nil {
+		for _, b := range line.Brokers {
+			if !slices.Contains(c.brokers, history.BrokerID(b)) && len(c.brokers) < diagramBrokersMax {
+				c.brokers = append(c.brokers, history.BrokerID(b))
+			}
+		}
+	}
+	slices.Sort(c.brokers)
+	slices.SortStableFunc(c.clients, func(a, b client) int { return cmp.Compare(a.number, b.number) })
+	x := c.columns(d)
+	rows := 0
+	for _, n := range order {
+		if c.marks[n].text != "" {
+			rows++
+		}
+	}
+	d.Left = max(rows-diagramRowsMax, 0)
+	y := make(map[int]int, len(order))
+	c.rows(d, order, x, y)
+	at := func(t time.Duration) int { return c.place(order, y, t, d) }
+	for _, fl := range c.flights {
+		y1, ok1 := y[fl.from]
+		y2, ok2 := y[fl.to]
+		x1, drawn1 := x[c.marks[fl.from].who]
+		x2, drawn2 := x[c.marks[fl.to].who]
+		if ok1 && ok2 && drawn1 && drawn2 {
+			d.Arrows = append(d.Arrows, arrow{x1, y1, x2, y2, fl.kind})
+		}
+	}
+	c.roles(d, line, x, at)
+	c.bands(d, lives, x, at)
+	return d
+}
+
+// columns places the lines, clients before brokers.
+func (c *scene) columns(d *diagram) map[party]int {
+	n := len(c.clients) + len(c.brokers)
+	wide := min((d.TextX-diagramGutter-20)/max(n, 1), 104)
+	x := map[party]int{nobody: -1}
+	next := diagramGutter + wide/2
+	for _, k := range c.clients {
+		x[party{true, k.process}] = next
+		d.Lines = append(d.Lines, lifeline{next, "process " + strconv.Itoa(int(k.process)), c.names[k.number]})
+		next += wide
+	}
+	for _, b := range c.brokers {
+		x[brokerParty(b)] = next
+		d.Lines = append(d.Lines, lifeline{next, brokerWord(b), ""})
+		next += wide
+	}
+	d.TextX = next - wide/2 + 26
+	return x
+}
+
+// rows places the marks that have words, one below another, and those without between their neighbours.
+func (c *scene) rows(d *diagram, order []int, x map[party]int, y map[int]int) {
+	at := d.Top + diagramRowLeast
+	var last time.Duration
+	first := true
+	for _, n := range order {
+		m := &c.marks[n]
+		if len(d.Rows) == diagramRowsMax {
+			break
+		}
+		if m.text == "" && !first { // a moment that the arrow alone tells
+			if m.at > last {
+				at += 8
+			}
+			y[n] = at
+			continue
+		}
+		row := diagramRow{At: strconv.FormatFloat(m.at.Seconds(), 'f', 3, 64), Seconds: inSeconds(m.at), Kind: m.kind, Key: m.key, Text: clipped(m.text, int(float64(d.Width-d.TextX-8)/diagramRuneWidth)), Full: m.full}
+		if !first {
+			gap := rowGap(m.at - last)
+			if m.at-last >= diagramGapLeast {
+				row.Gap, row.GapY = "+ "+strconv.FormatFloat((m.at-last).Seconds(), 'f', 1, 64)+" s", at+gap/2+4
+			}
+			at += gap
+		}
+		first, last = false, m.at
+		row.Y, y[n] = at, at
+		if m.who != nobody {
+			row.X, row.Dot = x[m.who]
+		}
+		d.Rows = append(d.Rows, row)
+	}
+	d.Foot = at + diagramRowLeast
+	d.Height = d.Foot + 6
+}
+
+// rowGap is the distance of two rows.
+func rowGap(dt time.Duration) int {
+	return min(diagramRowLeast+int(6*math.Log10(1+max(dt, 0).Seconds()*1000)), diagramRowMost)
+}
+
+// place is where a time lies between the rows.
+func (c *scene) place(order []int, y map[int]int, t time.Duration, d *diagram) int {
+	before, after := -1, -1
+	for _, n := range order {
+		if _, ok := y[n]; !ok {
+			continue
+		}
+		if c.marks[n].at <= t {
+			before = n
+			continue
+		}
+		after = n
+		break
+	}
+	switch {
+	case before < 0:
+		return d.Top
+	case after < 0:
+		return d.Foot
+	}
+	share := float64(t-c.marks[before].at) / float64(c.marks[after].at-c.marks[before].at)
+	return y[before] + int(share*float64(y[after]-y[before]))
+}
+
+// roles colours the brokers' lines.
+func (c *scene) roles(d *diagram, line *timeline, x map[party]int, at func(time.Duration) int) {
+	if line == nil {
+		return
+	}
+	for i, b := range line.Brokers {
+		column, ok := x[brokerParty(history.BrokerID(b))]
+		if !ok {
+			continue
+		}
+		for _, s := range line.Lanes[i] {
+			top, foot := at(time.Duration(s.From)), at(time.Duration(s.To))
+			if foot <= top {
+				continue
+			}
+			d.Roles = append(d.Roles, roleBox{column - 4, top, foot - top, s.Role, fmt.Sprintf("broker %d: %s, epoch %s", b, s.Role.word(), epochWord(history.Epoch(s.Epoch)))})
+		}
+	}
+}
+
+// bands shades the brokers that a fault had in its grip.
+func (c *scene) bands(d *diagram, lives []life, x map[party]int, at func(time.Duration) int) {
+	taken := map[int]int{}
+	for i := range lives {
+		l := &lives[i]
+		if l.observed < 0 {
+			continue
+		}
+		top, foot := at(l.begun()), d.Foot
+		if l.ended() >= 0 {
+			foot = at(l.ended())
+		}
+		if foot <= top {
+			continue
+		}
+		struck := l.targets
+		if len(struck) == 0 {
+			struck = c.brokers
+		}
+		for _, b := range struck {
+			column, ok := x[brokerParty(b)]
+			if !ok || len(d.Bands) == 2*diagramRowsMax {
+				continue
+			}
+			shift := 4 * (taken[column] % 4) // so that two on one broker are told apart
+			taken[column]++
+			d.Bands = append(d.Bands, bandBox{column - 26 + shift, top, 44, foot - top, hueOf(lives, l.kind), fmt.Sprintf("#%d", l.fault+1), fmt.Sprintf("fault #%d: %s", l.fault+1, clip(l.line, 200))})
+		}
+	}
+}
+
+// clipped shortens text without saying by how much: the whole stands beside it.
+func clipped(text string, runes int) string {
+	n := 0
+	for i := range text {
+		if n == runes-1 && len([]rune(text[i:])) > 1 {
+			return text[:i] + "…"
+		}
+		n++
+	}
+	return text
+}
