@@ -64,6 +64,12 @@ func TestTheTimelineByKeyboard(t *testing.T) {
 	if text := eval[string](t, b, `document.activeElement.closest("tr")?.id ?? ""`); text != "op-1" {
 		t.Errorf("Enter leads to %q, expected the operation's row", text)
 	}
+	// The table is built again once the timeline has come to rest; the keyboard stays where it was.
+	eval[bool](t, b, `window.row = document.getElementById("op-1"), tidemark.tell("range", "charts"), true`)
+	until(t, b, `!row.isConnected`)
+	if text := eval[string](t, b, `document.activeElement.closest("tr")?.id ?? ""`); text != "op-1" {
+		t.Errorf("built again, the table leaves the keyboard at %q, expected the operation's row", text)
+	}
 	b.quiet(t, url)
 }
 

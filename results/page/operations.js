@@ -252,8 +252,10 @@
       if (i !== selected && end[i] >= view.from && begin[i] <= view.to) rows.push(i);
     }
     shown = 0;
+    const focused = table.contains(document.activeElement) ? document.activeElement.closest("tr").id : "";
     table.replaceChildren();
     more();
+    if (focused) document.getElementById(focused)?.querySelector("a").focus(); // a row that is built again keeps the keyboard
   };
 
   // The view as a link: #ops?outcome=3&from=1.5&to=2.
