@@ -45,7 +45,6 @@ type sending struct {
 	sequence  int32 // of this epoch, once it was sent in it
 	numbered  bool
 	uncertain bool // a sending of it may have been appended
-	refused   bool // out of order, though all before it are acknowledged and none behind it: it is not in the log
 }
 
 func newLane(p *idempotent, part int) *lane {
@@ -121,14 +120,13 @@ func (l *lane) recover() bool {
 	return true
 }
 
-// startEpoch begins the sequence anew. What may have been appended under the old sequence numbers must not be sent under new ones: it ends. A
-// record that was refused because brokers miss the one before it is an exception (outOfOrder).
+// startEpoch begins the sequence anew. What may have been appended under the old sequence numbers must not be sent under new ones: it ends.
 func (l *lane) startEpoch() {
 	for _, x := range slices.Clone(l.queue) {
-		if x.uncertain && !x.refused {
+		if x.uncertain {
 			l.giveUp(x, "the producer's epoch ended before it was acknowledged")
 		}
-		x.numbered, x.refused = false, false
+		x.numbered = false
 	}
 	l.p.bump(l)
 }
@@ -258,17 +256,17 @@ func (l *lane) answered(x *sending, code int16, offset int64) {
 }
 
 // outOfOrder decides about a record that was refused for its sequence number. If one before it is still under way, that one is missing, and the
-// record is sent again behind it. If it is the next one after those that were acknowledged, brokers have lost what they knew, and it is
-// sent again in a new epoch, as Kafka's producer does (TransactionManager.canRetry). If one behind it was acknowledged, it may stand in the
-// log, too far back to be recognized: it ends.
+// record is sent again behind it. If it is the next one after those that were acknowledged, that broker lacks what was acknowledged, and
+// a new epoch begins, as with Kafka's producer (TransactionManager.canRetry), which sends the record again in it in any case. Here it ends if an
+// earlier sending may have been appended: who refused it may be a leader that was deposed and has not heard of it, while the leader has it. If one
+// behind it was acknowledged, it may stand in the log, too far back to be recognized: it ends.
 func (l *lane) outOfOrder(x *sending) {
-	switch {
-	case l.queue[0] != x:
-	case x.sequence == addSequence(l.acked, 1):
-		l.broken, x.refused = true, true
-	default:
-		l.broken = true
-		x.op.Error = codeName(kerr.OutOfOrderSequenceNumber.Code)
+	if l.queue[0] != x {
+		return
+	}
+	l.broken = true
+	x.op.Error = codeName(kerr.OutOfOrderSequenceNumber.Code)
+	if x.sequence != addSequence(l.acked, 1) {
 		l.giveUp(x, "")
 	}
 }
