@@ -111,7 +111,7 @@ func (s *stage) misbehave(d *datadriven.TestData, number func(string, int) int) 
 	defer s.fake.mu.Unlock()
 	switch d.Cmd {
 	case "produce": // what happens to the next Produce requests
-		m := mishap{code: errorCode(d), append: d.HasArg("append"), hangUp: d.HasArg("hang-up")}
+		m := mishap{code: errorCode(d), append: d.HasArg("append"), hangUp: d.HasArg("hang-up"), elect: number("elect", 0)}
 		for range number("times", 1) {
 			s.fake.produce = append(s.fake.produce, m)
 		}

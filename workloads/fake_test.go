@@ -98,6 +98,7 @@ type mishap struct {
 	code   int16
 	append bool // before the answer
 	hangUp bool // close the connection instead of answering
+	elect  int  // another leader, if not 0
 }
 
 func newFakeCluster(brokers int) *fakeCluster {
@@ -313,6 +314,9 @@ func (f *fakeCluster) serveProduce(c *fakeConn, r *kmsg.ProduceRequest) kmsg.Res
 			answer.BaseOffset = p.end()
 		}
 		p.log = append(p.log, batch)
+	}
+	if p := &f.parts[asked.Partition]; m.elect != 0 {
+		p.leader, p.epoch = int32(m.elect), p.epoch+1
 	}
 	if m.hangUp {
 		c.Close()

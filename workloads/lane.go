@@ -40,11 +40,12 @@ type sending struct {
 	op        history.Op
 	id        int64 // of the operation
 	deadline  time.Duration
-	attempts  int
 	flying    bool  // sent, and neither answered nor lost
 	sequence  int32 // of this epoch, once it was sent in it
 	numbered  bool
 	uncertain bool // a sending of it may have been appended
+	elsewhere bool // by another broker than the one it was sent to last
+	refused   bool // out of order, as the next one behind those that were acknowledged: it is not in the log
 }
 
 func newLane(p *idempotent, part int) *lane {
@@ -120,13 +121,14 @@ func (l *lane) recover() bool {
 	return true
 }
 
-// startEpoch begins the sequence anew. What may have been appended under the old sequence numbers must not be sent under new ones: it ends.
+// startEpoch begins the sequence anew. What may have been appended under the old sequence numbers must not be sent under new ones: it ends. A
+// record that was refused by the only broker that may have appended it is an exception (outOfOrder).
 func (l *lane) startEpoch() {
 	for _, x := range slices.Clone(l.queue) {
-		if x.uncertain {
+		if x.uncertain && !x.refused {
 			l.giveUp(x, "the producer's epoch ended before it was acknowledged")
 		}
-		x.numbered = false
+		x.numbered, x.refused = false, false
 	}
 	l.p.bump(l)
 }
@@ -256,17 +258,17 @@ func (l *lane) answered(x *sending, code int16, offset int64) {
 }
 
 // outOfOrder decides about a record that was refused for its sequence number. If one before it is still under way, that one is missing, and the
-// record is sent again behind it. If it is the next one after those that were acknowledged, that broker lacks what was acknowledged, and
-// a new epoch begins, as with Kafka's producer (TransactionManager.canRetry), which sends the record again in it in any case. Here it ends if an
-// earlier sending may have been appended: who refused it may be a leader that was deposed and has not heard of it, while the leader has it. If one
-// behind it was acknowledged, it may stand in the log, too far back to be recognized: it ends.
+// record is sent again behind it. If it is the next one after those that were acknowledged, that broker lacks what was acknowledged, and the record
+// is sent again in a new epoch, as Kafka's producer does (TransactionManager.canRetry). Unlike there it ends if another broker may have
+// appended it: who refuses it may be a leader that was deposed and has not heard of it. If one behind it was acknowledged, it may
+// stand in the log, too far back to be recognized: it ends.
 func (l *lane) outOfOrder(x *sending) {
 	if l.queue[0] != x {
 		return
 	}
 	l.broken = true
-	x.op.Error = codeName(kerr.OutOfOrderSequenceNumber.Code)
-	if x.sequence != addSequence(l.acked, 1) {
+	if x.refused = x.sequence == addSequence(l.acked, 1) && !x.elsewhere; !x.refused {
+		x.op.Error = codeName(kerr.OutOfOrderSequenceNumber.Code)
 		l.giveUp(x, "")
 	}
 }

@@ -47,7 +47,7 @@ func (l *lane) send() bool {
 	}
 	w.correlation++
 	frame := l.frame(w, x)
-	x.attempts++
+	x.elsewhere = x.elsewhere || x.uncertain && x.op.Broker != w.broker
 	x.flying, x.op.Broker = true, w.broker
 	w.flight, w.sentAt = append(w.flight, x), append(w.sentAt, l.p.a.Env.Now())
 	l.p.mu.Unlock()
