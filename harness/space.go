@@ -79,7 +79,7 @@ var knobs = []knob{
 	{"idempotence", func(run *history.Run, d dice, _ func(string) bool) { run.Idempotent = d.chance(0.35) && run.Acks == -1 }},
 	{"unclean", func(run *history.Run, d dice, _ func(string) bool) { run.Unclean = d.chance(0.04) }},
 	{"classic", func(run *history.Run, d dice, _ func(string) bool) { run.ELR = !d.chance(0.15) }},
-	{"producers", func(run *history.Run, d dice, _ func(string) bool) { run.Writers = d.number(3, 8) }},
+	{"producers", func(run *history.Run, d dice, _ func(string) bool) { run.Writers = d.number(4, 8) }},
 	{"consumers", func(run *history.Run, d dice, _ func(string) bool) { run.Readers = d.number(2, 5) }},
 	{"follower-fetch", func(run *history.Run, d dice, _ func(string) bool) { run.FollowerFetch = d.chance(0.25) }},
 	{"recreated-topic", func(run *history.Run, d dice, _ func(string) bool) {
@@ -88,7 +88,7 @@ var knobs = []knob{
 		}
 	}},
 	{"rate", func(run *history.Run, d dice, _ func(string) bool) {
-		run.Rate = math.Round(d.log(50, 200))
+		run.Rate = math.Round(d.log(70, 200))
 	}},
 	{"broker.session.timeout.ms", func(run *history.Run, d dice, kept func(string) bool) {
 		session := d.span(600*time.Millisecond, 3*time.Second)

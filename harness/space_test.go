@@ -54,7 +54,7 @@ func TestTheSpaceIsCovered(t *testing.T) {
 	for _, option := range []string{
 		"brokers=4", "brokers=5", "partitions=1", "partitions=2", "partitions=4", "replicationFactor=2", "replicationFactor=4",
 		"replicationFactor=5", "minInsyncReplicas=1", "minInsyncReplicas=3", "acks=0", "acks=1", "uncleanLeaderElection=true",
-		"eligibleLeaderReplicas=false", "producers=3", "producers=8", "consumers=2", "idempotent=true", "followerFetch=true",
+		"eligibleLeaderReplicas=false", "producers=4", "producers=8", "consumers=2", "idempotent=true", "followerFetch=true",
 		"duration=15s", "duration=29s",
 	} {
 		if !seen[option] {
