@@ -69,6 +69,8 @@ type ShrunkBug struct {
 	Seconds float64  `json:"seconds"`
 	Tries   int      `json:"runs"`
 	Done    bool     `json:"done"`            // nothing smaller fails alike
+	Replays int      `json:"replays"`         // of what is left
+	Alike   int      `json:"alike"`           // of those, with the same signature
 	Error   string   `json:"error,omitempty"` // why it could not be shrunk
 
 	Run history.Run `json:"-"`
@@ -109,9 +111,22 @@ func (p Proof) shrink(ctx context.Context, run history.Run, blind bool) *ShrunkB
 	}
 	if err != nil {
 		out.Error = err.Error()
+		return out
+	}
+	for range shrunkReplays {
+		if ctx.Err() != nil {
+			break
+		}
+		out.Replays++
+		if res, err := Simulate(ctx, state.Best, Watch{Blind: blind}); err == nil && Signature(res.Verdict) == state.Signature {
+			out.Alike++
+		}
 	}
 	return out
 }
+
+// shrunkReplays is how often what shrinking left is carried out again: it must fail alike each time.
+const shrunkReplays = 3
 
 // control carries the run that showed the bug out once more without it: whatever that breaks was not the bug's doing.
 func (r *BugRow) control(ctx context.Context) {
@@ -165,6 +180,8 @@ type BugTally struct {
 	Shrunk    int      `json:"shrunk"` // rows whose run was shrunk until nothing smaller failed alike
 	Lines     int      `json:"medianLines"`
 	Longest   int      `json:"mostLines"`
+	Replays   int      `json:"replays"` // of the shrunk runs
+	Alike     int      `json:"alike"`   // of those, with the same signature
 	// NotApplicable lists the rows of the catalogue that this broker cannot have, with why.
 	NotApplicable []bug.Inapplicable `json:"notApplicable"`
 }
@@ -185,6 +202,7 @@ func (p Proof) Tally(rows []BugRow) BugTally {
 	for i := range rows {
 		if s := rows[i].Shrunk; s != nil && s.Error == "" {
 			lines = append(lines, s.Lines)
+			t.Replays, t.Alike = t.Replays+s.Replays, t.Alike+s.Alike
 			if s.Done {
 				t.Shrunk++
 			}

@@ -34,7 +34,7 @@ func (t BugTally) Summary() string {
 	text := fmt.Sprintf("%d of %d found; seconds to detection: median %.1f, worst %.1f (%d workers); generator %s, master seed %d",
 		t.Found, len(t.Rows), t.Median, t.Worst, t.Workers, t.Generator, t.Master)
 	if t.Longest > 0 || t.Shrunk > 0 {
-		text += fmt.Sprintf("\nshrunk: %d until nothing smaller failed alike; lines: median %d, most %d", t.Shrunk, t.Lines, t.Longest)
+		text += fmt.Sprintf("\nshrunk: %d until nothing smaller failed alike; lines: median %d, most %d; replayed %d times, %d to the same signature", t.Shrunk, t.Lines, t.Longest, t.Replays, t.Alike)
 	}
 	var rows []string
 	for _, n := range t.NotApplicable {

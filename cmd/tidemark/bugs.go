@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -25,7 +26,7 @@ func bugsCommand() *cobra.Command {
 	var master string
 	var noShrink, list, beyond bool
 	var without []string
-	var draw int
+	var draw, repeat int
 	c := &cobra.Command{
 		Use:   "bugs [NAME...]",
 		Short: "Show of each known bug that random search finds it",
@@ -72,6 +73,15 @@ func bugsCommand() *cobra.Command {
 				return renew(c, w.renew, entries, p.Workers)
 			}
 			p.Base = harness.Defaults()
+			if repeat < 1 || repeat > 100 {
+				return usage(fmt.Errorf("--repeat %d, expected 1 to 100", repeat))
+			}
+			if repeat > 1 {
+				if w.markdown != "" || w.scenarios != "" {
+					return usage(errors.New("--repeat with --markdown or --scenarios, expected it without: it tells of times alone, and shrinks nothing"))
+				}
+				return repeatBugs(c, p, entries, repeat, w.json)
+			}
 			return bugs(c, p, entries, w)
 		},
 	}
@@ -82,6 +92,7 @@ func bugsCommand() *cobra.Command {
 	f.StringVar(&master, "seed", "", "the same as --master")
 	f.IntVar(&draw, "draw", 0, "show so many of the bugs only, drawn from the master seed; 0 is all")
 	f.StringSliceVar(&without, "without", nil, "bugs to leave out")
+	f.IntVar(&repeat, "repeat", 1, "search for each bug from so many master seeds, drawn from the first, shrink nothing, and tell median and spread")
 	f.DurationVar(&p.Budget, "budget", 2*time.Minute, "of the search for one bug: start no run after so long")
 	f.IntVar(&p.Seeds, "max-seeds", 1_000_000, "at most so many runs of one bug")
 	f.IntVar(&p.Workers, "workers", runtime.NumCPU(), "runs at a time")
@@ -212,7 +223,7 @@ func bugs(c *cobra.Command, p harness.Proof, entries []bug.Entry, w bugsWanted) 
 			return trouble(err)
 		}
 	}
-	if t.Found < len(rows) {
+	if t.Found < len(rows) || t.Alike < t.Replays {
 		return ended(exitViolation)
 	}
 	return nil
@@ -264,6 +275,9 @@ func (t *bugTable) print(r harness.BugRow) {
 		fmt.Fprint(t.out, indented(r.Shrunk.Plan))
 		if r.Shrunk.Error != "" {
 			fmt.Fprintf(t.out, "    not shrunk: %s\n", r.Shrunk.Error)
+		}
+		if r.Shrunk.Alike < r.Shrunk.Replays {
+			fmt.Fprintf(t.out, "    REPLAYED %d TIMES, %d TO THE SAME SIGNATURE\n", r.Shrunk.Replays, r.Shrunk.Alike)
 		}
 	}
 	if r.Errors > 0 {
