@@ -21,7 +21,7 @@ import (
 func Abilities() []world.Ability {
 	return []world.Ability{
 		world.CanPartition, world.CanKill, world.CanPause, world.CanStop, world.CanElect, world.CanReassign, world.CanFreeze, world.CanWipe, world.CanLoss,
-		world.CanHold, world.CanDrop, world.CanLate,
+		world.CanHold, world.CanDrop, world.CanLate, world.CanDelay, world.CanThrottle,
 	}
 }
 

@@ -125,7 +125,7 @@ func (c *Cluster) examineLinks() Finding {
 // examineMessages puts the proxies in force and breaks a client's connection at what it asks.
 func (c *Cluster) examineMessages() Finding {
 	wrong := func(err error) Finding {
-		return Finding{What: err.Error(), RulesOut: "faults on single messages: plans with hold, drop or late lines", How: "a kernel with connection tracking and nf_tables' redirections (CONFIG_NF_NAT, CONFIG_NFT_NAT, CONFIG_NFT_REDIR)"}
+		return Finding{What: err.Error(), RulesOut: "faults on single messages: plans with hold, drop, late, delay or throttle lines", How: "a kernel with connection tracking and nf_tables' redirections (CONFIG_NF_NAT, CONFIG_NFT_NAT, CONFIG_NFT_REDIR)"}
 	}
 	b := c.machines[0].id
 	c.opt.Messages = true

@@ -17,7 +17,7 @@ func Hopeless(run history.Run) (out []string) {
 		return nil // who carries it out will say so
 	}
 	keeping := slices.ContainsFunc(plan.Lines, func(l nemesis.Line) bool {
-		return l.Fault.Kind == world.CanHold || l.Fault.Kind == world.CanLate
+		return world.Keeps(l.Fault.Kind)
 	})
 	catching := slices.ContainsFunc(plan.Needs(), world.OfMessages)
 	for _, l := range plan.Lines {

@@ -192,12 +192,12 @@ func Tour(run history.Run) (plan string, err error) {
 var (
 	simAbilities = []world.Ability{
 		world.CanPartition, world.CanKill, world.CanPause, world.CanPowerFail, world.CanStop, world.CanElect, world.CanReassign, world.CanRecreate, world.CanClock,
-		world.CanFreeze, world.CanWipe, world.CanNewDisk, world.CanVoters, world.CanLoss, world.CanHold, world.CanDrop, world.CanLate,
+		world.CanFreeze, world.CanWipe, world.CanNewDisk, world.CanVoters, world.CanLoss, world.CanHold, world.CanDrop, world.CanLate, world.CanDelay, world.CanThrottle,
 		world.CanIOError, world.CanShortWrite, world.CanFailSync, world.CanSlowDisk, world.CanBitFlip, world.CanPowerOff,
 	}
 	containedAbilities = []world.Ability{
 		world.CanPartition, world.CanKill, world.CanPause, world.CanStop, world.CanElect, world.CanReassign, world.CanFreeze, world.CanWipe, world.CanLoss,
-		world.CanHold, world.CanDrop, world.CanLate,
+		world.CanHold, world.CanDrop, world.CanLate, world.CanDelay, world.CanThrottle,
 	}
 )
 

@@ -270,6 +270,11 @@ func plainerFault(run history.Run, f nemesis.Fault) (out []nemesis.Fault) {
 		plain.Rate = round
 		out = append(out, plain)
 	}
+	if round := int64(math.Pow(10, math.Floor(math.Log10(float64(f.Bytes))))); f.Bytes > 0 && round != f.Bytes {
+		plain := f
+		plain.Bytes = round
+		out = append(out, plain)
+	}
 	for _, by := range rounder(f.By, false) {
 		plain := f
 		plain.By = by

@@ -108,7 +108,7 @@ func drawFault(t *rapid.T) Fault {
 		f.Share = rapid.Float64Range(shareMin, shareMax).Draw(t, "share")
 	case world.CanReassign:
 		f.Partition, f.Targets = drawPartition(t), rapid.SliceOfN(single, 1, 4).Draw(t, "replicas")
-	case world.CanHold, world.CanDrop, world.CanLate:
+	case world.CanHold, world.CanDrop, world.CanLate, world.CanDelay, world.CanThrottle:
 		f.Shape, f.API = OneWay, rapid.SampledFrom(append(world.APIs(), world.AnyAPI)).Draw(t, "API")
 		f.Responses, f.Nth = rapid.Bool().Draw(t, "responses"), rapid.Int64Range(0, countMax).Draw(t, "nth")
 		drawSides(t, &f, several)
@@ -118,8 +118,11 @@ func drawFault(t *rapid.T) Fault {
 		case 2:
 			f.Others = []Target{{Role: Clients}}
 		}
-		if f.Kind == world.CanLate {
+		switch f.Kind {
+		case world.CanLate, world.CanDelay:
 			f.By = drawDuration(t, 1)
+		case world.CanThrottle:
+			f.Bytes = rapid.Int64Range(throttleMin, throttleMax).Draw(t, "bytes a second")
 		}
 	case world.CanElect:
 		f.Targets, f.Partition = []Target{single.Draw(t, "who")}, drawPartition(t)

@@ -203,7 +203,7 @@ func (c *fakeCluster) Brokers() []history.BrokerID { return slices.Clone(c.ids) 
 
 var everything = []world.Ability{
 	world.CanPartition, world.CanKill, world.CanPause, world.CanPowerFail, world.CanStop, world.CanElect, world.CanClock,
-	world.CanFreeze, world.CanWipe, world.CanLoss, world.CanHold, world.CanDrop, world.CanLate, world.CanReassign,
+	world.CanFreeze, world.CanWipe, world.CanLoss, world.CanHold, world.CanDrop, world.CanLate, world.CanDelay, world.CanThrottle, world.CanReassign,
 	world.CanIOError, world.CanShortWrite, world.CanFailSync, world.CanSlowDisk, world.CanBitFlip, world.CanPowerOff,
 }
 

@@ -49,7 +49,7 @@ var kinds = []*kind{
 	&cutKind, &lossKind,
 	&killKind, &wipeKind, &newDiskKind, &powerFailKind, &stopKind, &pauseKind, &freezeKind,
 	&electKind, &votersKind, &reassignKind, &recreateKind, &clockKind,
-	&holdKind, &dropKind, &lateKind,
+	&holdKind, &dropKind, &lateKind, &delayKind, &throttleKind,
 	&ioErrorKind, &shortWriteKind, &failSyncKind, &slowDiskKind, &bitFlipKind, &powerOffKind,
 }
 

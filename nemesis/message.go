@@ -14,11 +14,20 @@ import (
 )
 
 // The kinds that single messages meet: one that is held stays under way, and what stands behind it on its connection too; at one that
-// is dropped the connection breaks, and it never arrives; one that is late arrives when its connection is long gone for its sender.
+// is dropped the connection breaks, and it never arrives; one that is late arrives when its connection is long gone for its sender. Each that is
+// delayed stays under way for a time, each that is throttled for as long as its bytes take.
 var (
-	holdKind = messageKind(world.CanHold)
-	dropKind = messageKind(world.CanDrop)
-	lateKind = messageKind(world.CanLate)
+	holdKind     = messageKind(world.CanHold)
+	dropKind     = messageKind(world.CanDrop)
+	lateKind     = messageKind(world.CanLate)
+	delayKind    = messageKind(world.CanDelay)
+	throttleKind = messageKind(world.CanThrottle)
+)
+
+// The rates, in bytes a second, that a plan may throttle to.
+const (
+	throttleMin = 1
+	throttleMax = 1_000_000_000
 )
 
 func messageKind(a world.Ability) kind {
@@ -81,18 +90,55 @@ func readMessages(w *words, f *Fault) (err error) {
 			return err
 		}
 	}
-	if f.Kind != world.CanLate {
+	measure := map[world.Ability]string{world.CanLate: "by", world.CanDelay: "by", world.CanThrottle: "at"}[f.Kind]
+	if measure == "" {
 		return nil
 	}
-	if !w.take("by") {
-		expect := `"by"`
+	if !w.take(measure) {
+		expect := strconv.Quote(measure)
 		if could := strings.TrimSuffix(occurrence(*f), ", "); could != "" {
 			expect = could + " or " + expect
 		}
 		return w.expected(expect)
 	}
-	f.By, err = w.duration(time.Nanosecond)
+	if f.Kind == world.CanThrottle {
+		f.Bytes, err = w.bytesPerSecond()
+	} else {
+		f.By, err = w.duration(time.Nanosecond)
+	}
 	return err
+}
+
+// bytesPerSecond reads a rate such as 20kB/s. A kB is 1000 bytes.
+func (w *words) bytesPerSecond() (int64, error) {
+	number, unit := w.peek(), int64(0)
+	for _, u := range rateUnits {
+		if rest, ok := strings.CutSuffix(number, u.name); ok {
+			number, unit = rest, u.bytes
+			break
+		}
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if unit == 0 || err != nil || n < 1 || n > throttleMax/unit {
+		return 0, w.expected(fmt.Sprintf("a rate such as 500B/s, 20kB/s or 1MB/s, from %dB/s to %s", throttleMin, rateText(throttleMax)))
+	}
+	w.next++
+	return n * unit, nil
+}
+
+// rateUnits are the units of a rate, the largest first.
+var rateUnits = []struct {
+	name  string
+	bytes int64
+}{{"MB/s", 1_000_000}, {"kB/s", 1_000}, {"B/s", 1}}
+
+func rateText(n int64) string {
+	for _, u := range rateUnits {
+		if n%u.bytes == 0 {
+			return strconv.FormatInt(n/u.bytes, 10) + u.name
+		}
+	}
+	return "" // every number of bytes is one of the last unit's
 }
 
 // readable reports whether an API's messages tell which partitions they concern.
@@ -104,7 +150,7 @@ func readable(a world.API) bool {
 // occurrence is what could stand where none of the messages is singled out yet.
 func occurrence(f Fault) string {
 	switch {
-	case f.Nth > 0 || f.By > 0:
+	case f.Nth > 0 || f.By > 0 || f.Bytes > 0:
 		return ""
 	case f.Partition == history.Partition{} && readable(f.API):
 		return `"on P", "once", "nth N", `
@@ -157,6 +203,9 @@ func writeMessages(f Fault) string {
 	}
 	if f.By > 0 {
 		s += " by " + duration(f.By)
+	}
+	if f.Bytes > 0 {
+		s += " at " + rateText(f.Bytes)
 	}
 	return s
 }
@@ -236,7 +285,7 @@ func (*catch) claim(history.ClusterState) string { return "" }
 
 func (c *catch) apply() (detail string, err error) {
 	f := c.line.Fault
-	m := world.MessageFault{Kind: f.Kind, API: f.API, Responses: f.Responses, Nth: int(f.Nth), Delay: f.By, Met: c.meet,
+	m := world.MessageFault{Kind: f.Kind, API: f.API, Responses: f.Responses, Nth: int(f.Nth), Delay: f.By, Rate: f.Bytes, Met: c.meet,
 		Match: frames.Match{Partition: f.Partition, RaisesHW: f.RaisesHW}}
 	if f.Kind == world.CanHold && f.Nth > 0 {
 		m.Delay = c.line.For
@@ -301,7 +350,7 @@ func (c *catch) probe() (detail string, err error) {
 // over is how long a fault lasts once it has met the one message that it waited for.
 func (c *catch) over() time.Duration {
 	switch f := c.line.Fault; {
-	case f.Kind == world.CanLate:
+	case f.Kind == world.CanLate, f.Kind == world.CanDelay:
 		return f.By
 	case f.Kind == world.CanDrop:
 		return 0
@@ -313,7 +362,8 @@ func (c *catch) over() time.Duration {
 
 // text says what was done.
 func (c *catch) text() string {
-	did := map[world.Ability]string{world.CanHold: "held", world.CanDrop: "dropped", world.CanLate: "made late"}[c.line.Fault.Kind]
+	did := map[world.Ability]string{world.CanHold: "held", world.CanDrop: "dropped", world.CanLate: "made late", world.CanDelay: "delayed",
+		world.CanThrottle: "throttled"}[c.line.Fault.Kind]
 	return fmt.Sprintf("%d %s: %s", c.last.Messages, did, c.what())
 }
 

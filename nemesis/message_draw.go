@@ -56,6 +56,14 @@ func (d *drawer) messages(a world.Ability, p history.Partition) Fault {
 		return []Target{t}
 	}
 	f := Fault{Kind: a, Shape: OneWay, API: r.api, Responses: r.responses, Targets: target(r.from), Others: target(r.to)}
+	switch a {
+	case world.CanDelay: // all of them
+		f.By = d.span(min(delayMin, d.longest), min(delayMax, d.longest))
+		return f
+	case world.CanThrottle:
+		f.Bytes = int64(d.log(throttleLow, throttleHigh))
+		return f
+	}
 	switch x := d.rnd.Float64(); {
 	case x < 0.5:
 		f.Nth = 1
@@ -94,6 +102,14 @@ func (d *drawer) fetches(f Fault, p history.Partition) Fault {
 // lateMax is the longest by which a generated fault makes a message late.
 const lateMax = 6 * time.Second
 
+// The delays, and the rates in bytes a second, of generated faults: from what is hardly noticed to what ends a session or takes a replica out of the ISR.
+const (
+	delayMin     = 5 * time.Millisecond
+	delayMax     = 3 * time.Second
+	throttleLow  = 100
+	throttleHigh = 20_000
+)
+
 func (d *drawer) route() route {
 	var total float64
 	for _, r := range routes {
@@ -110,7 +126,7 @@ func (d *drawer) route() route {
 
 // messageLength draws how long a message is held, or how long the others strike.
 func (d *drawer) messageLength(a world.Ability) time.Duration {
-	if a == world.CanHold {
+	if a != world.CanDrop && a != world.CanLate {
 		return d.lasting(0.3)
 	}
 	return d.span(min(time.Second, d.longest), min(3*d.telling, d.longest))
@@ -128,6 +144,10 @@ func noAnswers(a world.Ability, p history.Partition) Fault {
 	case world.CanLate:
 		f.Responses, f.By = false, time.Second
 		f.Targets, f.Others = f.Others, f.Targets
+	case world.CanDelay:
+		f.By = delayMax
+	case world.CanThrottle:
+		f.Bytes = throttleMin
 	}
 	return f
 }
@@ -138,7 +158,7 @@ func (d *drawer) unanswers(l Line) bool {
 	switch {
 	case f.Kind == world.CanHold:
 		return f.API == "fetch" && f.Nth == 0 && l.For >= d.telling && f.Others[0].Role != Clients && f.Targets[0].Role != Clients
-	case f.Nth > 1 || l.For < time.Second:
+	case f.Kind == world.CanDelay, f.Kind == world.CanThrottle, f.Nth > 1, l.For < time.Second:
 		return false
 	case f.Responses:
 		return f.API == "produce" && f.Kind == world.CanDrop
@@ -260,5 +280,5 @@ func (d *drawer) concerned(p history.Partition) Target {
 	return Target{Role: role, Partition: p}
 }
 
-// messageKinds are the kinds that single messages meet.
+// messageKinds are the kinds by which a message is under way when it is no longer true, or lost.
 var messageKinds = []world.Ability{world.CanHold, world.CanDrop, world.CanLate}

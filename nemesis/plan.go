@@ -91,12 +91,13 @@ type Fault struct {
 	Others    []Target          // of a partition, a loss or a message the right side
 	Port      world.Port        // of a partition other than ring and bridge: what it cuts
 	Share     float64           // of a loss: of the packets, those that are lost
-	Partition history.Partition // of elect; of hold, drop and late: what the messages must concern
-	API       world.API         // of hold, drop and late: which messages
+	Partition history.Partition // of elect; of faults on messages: what the messages must concern
+	API       world.API         // of faults on messages: which
 	Responses bool              // of them the answers, else the requests
 	RaisesHW  bool              // of them those that raise the high watermark of Partition, which is zero where all partitions are meant
 	Nth       int64             // of them the nth, from 1; 0: all
-	By        time.Duration     // of late: how much
+	By        time.Duration     // of late and delay: how much
+	Bytes     int64             // of throttle: a second
 	Topic     string            // of recreate
 	Rate      float64           // of clock: 1.05 is five per cent fast; of slowdisk: how many times longer the disk takes
 	OnRead    bool              // of ioerror: the next read fails, not the next write

@@ -174,8 +174,8 @@ func (p *pipe) caught() bool {
 func (p *pipe) keep(c *catch) {
 	p.by = c
 	c.held = append(c.held, p)
-	if c.Delay > 0 {
-		p.c.w.queue.schedule(&p.arrival, p.c.w.now+c.Delay)
+	if stay := c.Stay(len(p.queue.first().frame)); stay > 0 {
+		p.c.w.queue.schedule(&p.arrival, p.c.w.now+stay)
 	} else {
 		p.held = true
 	}
@@ -188,9 +188,7 @@ func (p *pipe) letGo() {
 		return
 	}
 	p.by = nil
-	if c.Delay == 0 {
-		p.held = false
-	}
+	p.held = false
 	c.held = slices.DeleteFunc(c.held, func(o *pipe) bool { return o == p })
 }
 

@@ -160,7 +160,7 @@ func (s *story) do(cmd string, args []string) error {
 		n, err := s.Lost(from, to)
 		s.tell("lost %s: %d packets", args[0], n)
 		return err
-	case "hold", "drop", "late":
+	case "hold", "drop", "late", "delay", "throttle":
 		return s.catch(world.Ability(cmd), args)
 	case "caught": // caught 1
 		number, err := strconv.Atoi(args[0])
@@ -250,6 +250,8 @@ func (s *story) catch(kind world.Ability, args []string) error {
 			f.Nth = int(id(args[i+1]))
 		case "for":
 			f.Delay = span(args[i+1])
+		case "at": // bytes a second
+			f.Rate = int64(id(args[i+1]))
 		}
 	}
 	_, err := s.Catch(f)

@@ -43,8 +43,8 @@ When
     after N acks [on P]       so many writes were acknowledged, in all or on partition P (topic/index)
     after N elections [on P]  leaders changed so many times
     after N shrinks [on P]    so many times a member left an ISR, in all or that of P; after N expands: joined one
-    after N catches           so many of the plan's faults on messages (hold, drop, late) have met one
-    after N releases          so many of them (hold, late) have let go of what they had caught
+    after N catches           so many of the plan's faults on messages (hold, drop, late, delay, throttle) have met one
+    after N releases          so many of them (all but drop) have let go of what they had caught
     when isr(P) = N           the ISR of P has N members
     when leader(P) = N        broker N leads P; none stands for no leader
     ... since T               behind one of the events: it is counted, or looked for, from then on
@@ -89,11 +89,16 @@ What
     drop API requests X -> Y  the connection breaks at such a message, which never arrives; both ends see a reset
     late API requests X -> Y by 5s
                               the sender sees its connection break, and sends again over another one if it wants; the message itself
-                              arrives 5s later. drop and late have responses too
+                              arrives 5s later
+    delay API requests X -> Y by 200ms
+                              each such message stays under way so long, and what stands behind it on its connection waits its turn
+    throttle API requests X -> Y at 20kB/s
+                              each stays under way for as long as its bytes take at that rate: B/s, kB/s (1000 bytes) or MB/s. All
+                              of these have responses, too
     ... on P                  behind Y, of fetch and produce: those that concern the partition. on P raising hw, of fetch responses: those
                               that tell a higher high watermark of it than the one before, since the fault began, on the same link
     ... once                  behind that: the next such message alone, whenever it comes; nth N: the Nth. hold ... once for 6s holds it 6s
-                              long from then on; drop and late wait for it as long as for says
+                              long from then on; the others wait for it as long as for says
     poweroff X                a stop, and behind it a power failure: what ended cleanly must be on the disk
     ioerror X                 the next write to the log of any partition on X fails (EIO); leader(P) says which broker, not which log. A broker stops then, as Kafka does whose only log directory
                               fails, and is started again when the fault ends. ioerror X on read: the next read. So does

@@ -246,6 +246,31 @@ func TestALateMessageArrivesWhenItsConnectionIsGone(t *testing.T) {
 	}
 }
 
+// TestADelayedMessageArrivesByItself: each of them stays under way for a time, or for as long as its bytes take, and arrives while the fault is in force.
+func TestADelayedMessageArrivesByItself(t *testing.T) {
+	long := asking(0, 1, strings.Repeat("slow ", 2000))
+	for _, f := range []Fault{
+		{Number: 1, Kind: world.CanDelay, API: "produce", Delay: time.Second},
+		{Number: 1, Kind: world.CanThrottle, API: "produce", Rate: int64(len(long))},
+	} {
+		s := newStage(t, nil)
+		c, b := s.dial()
+		s.fault(f)
+		for range 2 {
+			c.send(t, long)
+			if !b.silent(t) {
+				t.Errorf("%s: a message came at once", f.Kind)
+			}
+			b.want(t, long)
+		}
+		c.send(t, asking(1, 2, "fetch"))
+		b.want(t, asking(1, 2, "fetch"))
+		if last := s.end(1); last != (world.Caught{Messages: 2}) {
+			t.Errorf("%s: %+v", f.Kind, last)
+		}
+	}
+}
+
 // TestALateAnswerArrives: its sender sees a reset, and who asked gets it in the end.
 func TestALateAnswerArrives(t *testing.T) {
 	s := newStage(t, nil)

@@ -20,18 +20,19 @@ type Fault struct {
 	Match     frames.Match  `json:"match,omitzero"`
 	Topic     [16]byte      `json:"topic,omitzero"` // the id of the partition's topic (KIP-516); zero where brokers know none
 	Delay     time.Duration `json:"delay,omitempty"`
+	Rate      int64         `json:"rate,omitempty"` // bytes a second
 	// Asks says that other proxies count the same messages: whether one of them is the one that the fault waits for is asked each time.
 	Asks bool `json:"asks,omitempty"`
 }
 
 // Of is a world's fault in a proxy's words.
 func Of(f world.MessageFault) Fault {
-	return Fault{Kind: f.Kind, API: f.API, Responses: f.Responses, Links: f.Links, Nth: f.Nth, Match: f.Match, Delay: f.Delay}
+	return Fault{Kind: f.Kind, API: f.API, Responses: f.Responses, Links: f.Links, Nth: f.Nth, Match: f.Match, Delay: f.Delay, Rate: f.Rate}
 }
 
 // Check refuses what is no fault on messages.
 func (f Fault) Check() error {
-	return world.MessageFault{Kind: f.Kind, API: f.API, Responses: f.Responses, Links: f.Links, Nth: f.Nth, Match: f.Match, Delay: f.Delay}.Check()
+	return world.MessageFault{Kind: f.Kind, API: f.API, Responses: f.Responses, Links: f.Links, Nth: f.Nth, Match: f.Match, Delay: f.Delay, Rate: f.Rate}.Check()
 }
 
 // Message is what is known of a frame that is about to pass.
@@ -75,7 +76,8 @@ type stay struct {
 // kind is what happens to the message.
 func (s *stay) kind() world.Ability { return s.of.Kind }
 
-func (s *stay) delay() time.Duration { return s.of.Delay }
+// lasts is how long a message of so many bytes stays; 0: until the fault ends.
+func (s *stay) lasts(size int) time.Duration { return world.Stay(size, s.of.Delay, s.of.Rate) }
 
 // add puts a fault in force.
 func (t *table) add(f Fault) error {

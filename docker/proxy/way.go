@@ -212,7 +212,7 @@ func (w *way) stay(m Message, s *stay, arrived []byte) error {
 			w.back().forget()
 			reset(w.src)
 		}
-		if !w.wait(s, s.over, s.delay()) {
+		if !w.wait(s, s.over, s.lasts(lengthBytes+w.reader.begun.size)) {
 			return errUnheard
 		}
 	}
