@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -38,7 +39,7 @@ const (
 	opErrorRunes = 200
 )
 
-// tableOf lists the operations, at most opsMax: those that findings name, then those in the findings' windows, then those
+// tableOf lists the operations in order of time, at most opsMax: those that findings name, then those in the findings' windows, then those
 // that did not succeed, then others at even distances.
 func tableOf(run history.Run, ops []history.Op, findings []checker.Finding, spans []span) opsTable {
 	t := opsTable{
@@ -47,7 +48,9 @@ func tableOf(run history.Run, ops []history.Op, findings []checker.Finding, span
 	}
 	parts, errs := interner{names: &t.Partitions, limit: opErrorsMax}, interner{names: &t.Errors, limit: opErrorsMax}
 	bytes := 0
-	for _, i := range chosen(ops, findings, spans) {
+	listed := chosen(ops, findings, spans)
+	slices.SortStableFunc(listed, func(i, j int) int { return cmp.Compare(ops[i].Invoke, ops[j].Invoke) })
+	for _, i := range listed {
 		op := &ops[i]
 		text := clip(opText(op), opRunesMax)
 		if bytes += len(text) + 5*escapes(text); bytes > opBytesMax {

@@ -62,20 +62,14 @@ type errorCount struct {
 
 // pageData is what the page's script draws.
 type pageData struct {
+	Begin      seconds      `json:"begin"` // what is shown at first: from where the load begins
 	End        float64      `json:"end"`
 	Bands      []band       `json:"bands"`
-	Marks      []markAt     `json:"marks"`
 	Latency    latency      `json:"latency"`
 	Rate       rate         `json:"rate"`
 	Partitions []timeline   `json:"partitions"`
 	Windows    []windowData `json:"windows"`
 	Ops        opsTable     `json:"ops"`
-}
-
-// markAt is a phase of the run on the time axis.
-type markAt struct {
-	At   seconds `json:"at"`
-	Name string  `json:"name"`
 }
 
 // Bounds of the page, so that it stays readable and under 10 MB whatever the run.
@@ -85,7 +79,6 @@ const (
 	faultsMax     = 400
 	partitionsMax = 8
 	errorsMax     = 40
-	marksMax      = 40
 	planBytesMax  = 256 << 10
 	textRunesMax  = 2000
 )
@@ -107,7 +100,7 @@ func newPage(o Outcome, h *history.History, logs Logs) page {
 		SecondJudge: clip(v.SecondJudge(), textRunesMax),
 		Blind:       clipAll(v.Blind),
 		Picture:     pictureOf(v),
-		LoadBegan:   loadBegan(h.Marks),
+		LoadBegan:   loadWord(h.Marks),
 		Replay:      o.Replay,
 		Inexact:     o.contained(),
 		Glance:      glance(o, h),
@@ -126,7 +119,7 @@ func newPage(o Outcome, h *history.History, logs Logs) page {
 		Plan:        clipBytes(o.Run.Plan, planBytesMax),
 		Shrunk:      shrunkView(o.Shrunk),
 		Data: pageData{
-			End: end.Seconds(), Bands: bandsOf(lives, end), Marks: marksOf(h.Marks), Latency: charts.latency, Rate: charts.rate,
+			Begin: seconds(beginOf(h, end)), End: end.Seconds(), Bands: bandsOf(lives, end), Latency: charts.latency, Rate: charts.rate,
 			Partitions: lines, Windows: windowsData(spans, lines, v.Findings), Ops: table,
 		},
 	}
@@ -214,13 +207,37 @@ func headline(v checker.Verdict) string {
 	}
 }
 
-// loadBegan is when the load began, from which a plan's times count; "" if the history does not tell.
-func loadBegan(marks []history.Mark) string {
-	i := slices.IndexFunc(marks, func(m history.Mark) bool { return m.Name == "load" })
+// loadBegan is when the load began, from which a plan's times count; -1 if the history does not tell.
+func loadBegan(marks []history.Mark) time.Duration {
+	i := slices.IndexFunc(marks, func(m history.Mark) bool { return m.Name == "load" && !m.Failed })
 	if i < 0 {
-		return ""
+		return -1
 	}
-	return at(marks[i].Time)
+	return marks[i].Time
+}
+
+// loadWord is when the load began in words, "" if the history does not tell.
+func loadWord(marks []history.Mark) string {
+	if t := loadBegan(marks); t >= 0 {
+		return at(t)
+	}
+	return ""
+}
+
+// beginOf is from when on the run is shown: brokers that start are idle for seconds, in containers for ten or more. So it is where the load
+// begins, in whole seconds, or earlier if an operation or a fault is.
+func beginOf(h *history.History, end time.Duration) time.Duration {
+	begin := loadBegan(h.Marks)
+	for i := range h.Ops {
+		begin = min(begin, h.Ops[i].Invoke)
+	}
+	for i := range h.Faults {
+		begin = min(begin, h.Faults[i].Time)
+	}
+	if begin < 0 || begin >= end {
+		return 0
+	}
+	return begin.Truncate(time.Second)
 }
 
 // glance is the run on one line.
@@ -394,16 +411,4 @@ func targetWord(r history.Run) string {
 		return "Tidemark's own"
 	}
 	return r.Target
-}
-
-func marksOf(marks []history.Mark) []markAt {
-	out := []markAt{}
-	for _, m := range marks[:min(len(marks), marksMax)] {
-		name := clip(m.Name, 40)
-		if m.Failed {
-			name += " failed"
-		}
-		out = append(out, markAt{seconds(m.Time), name})
-	}
-	return out
 }

@@ -20,8 +20,15 @@ var sections = []string{"verdict", "replay", "witness", "window", "operations", 
 func open(t *testing.T, b *browser, d Dir) (url string) {
 	t.Helper()
 	url = "file://" + d.ReportPath()
-	b.do(t, chromedp.Navigate(url), chromedp.Sleep(200*time.Millisecond))
+	b.do(t, chromedp.Navigate(url))
+	until(t, b, `document.documentElement.dataset.ready`)
 	return url
+}
+
+// see scrolls to an element and waits until what stands there is drawn.
+func see(t testing.TB, b *browser, selector string) {
+	t.Helper()
+	until(t, b, fmt.Sprintf(`[...document.querySelectorAll(%q)].flatMap((e) => [e, ...e.querySelectorAll(".chart")]).every((e) => (e.scrollIntoView({ block: "center" }), !e.matches(".chart[role]") || e.childElementCount > 0))`, selector))
 }
 
 func TestReportOfAnInvalidRun(t *testing.T) {
@@ -42,6 +49,7 @@ func TestReportOfAnInvalidRun(t *testing.T) {
 	}
 	// A chart is painted when its canvas shows more than a ground: lines, bands, axes.
 	for host, want := range map[string]int{"#window": 2, "#operations": 1, "#faults": 1, "#latency": 2, "#replicas": 3} {
+		see(t, b, host+" .chart")
 		painted := eval[[]int](t, b, `[...document.querySelectorAll("`+host+` canvas")].map((c) => {
 			const pixels = new Uint32Array(c.getContext("2d").getImageData(0, 0, c.width, c.height).data.buffer);
 			return new Set(pixels).size;
@@ -118,7 +126,8 @@ func TestCopyTheReplayLine(t *testing.T) {
 	url := open(t, b, finished(t, hostile))
 	want := "tidemark replay runs/20261129T171800Z-18226091844402103377"
 	eval[bool](t, b, `navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }; true`)
-	b.do(t, chromedp.Click(chromedp.ID("copy")), chromedp.Sleep(100*time.Millisecond))
+	b.do(t, chromedp.Click(chromedp.ID("copy")))
+	until(t, b, `document.getElementById("copy").textContent !== "Copy"`)
 	if got := eval[string](t, b, `getSelection().toString()`); got != want {
 		t.Errorf("selected %q, expected %q", got, want)
 	}
@@ -154,10 +163,8 @@ func TestOperationsAreFiltered(t *testing.T) {
 		t.Errorf("%d rows match nothing", n)
 	}
 	// A link in the witness shows the operation that it names.
-	b.do(t, chromedp.Click(chromedp.CSS(`#finding-2 a.op`)), chromedp.Sleep(100*time.Millisecond))
-	if n := eval[int](t, b, `document.querySelectorAll("#op-30").length`); n != 1 {
-		t.Errorf("the linked operation is shown %d times, expected once", n)
-	}
+	b.do(t, chromedp.Click(chromedp.CSS(`#finding-2 a.op`)))
+	until(t, b, `document.querySelectorAll("#op-30").length === 1`)
 	b.quiet(t, url)
 }
 

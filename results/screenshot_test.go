@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -29,8 +28,11 @@ func TestScreenshotOfParts(t *testing.T) {
 		to = t.TempDir()
 	}
 	b := openBrowser(t, *scheme)
-	b.do(t, chromedp.Navigate("file://"+report), chromedp.Sleep(300*time.Millisecond))
+	b.do(t, chromedp.Navigate("file://"+report))
+	until(t, b, `document.documentElement.dataset.ready`)
 	for _, id := range eval[[]string](t, b, `[...document.querySelectorAll("header[id], section[id], [id^=spacetime]")].map((e) => e.id)`) {
+		see(t, b, "#"+id)
+		eval[bool](t, b, `scrollTo(0, 0); true`) // the navigation sticks to the top of what is in sight
 		png := run(t, b, chromedp.Screenshot(chromedp.ID(id)))
 		if len(png) < 2000 {
 			t.Errorf("the picture of section %s has %d bytes, expected more", id, len(png))
@@ -52,6 +54,8 @@ func TestScreenshot(t *testing.T) {
 	}
 	b := openBrowser(t, *scheme)
 	b.do(t, chromedp.Navigate("file://"+report))
+	until(t, b, `document.documentElement.dataset.ready`)
+	eval[bool](t, b, `dispatchEvent(new Event("beforeprint")); true`) // draws all charts
 	height := int64(1720)
 	if *wholePage {
 		height = 0

@@ -2,6 +2,7 @@ package results
 
 import (
 	"testing"
+	"time"
 
 	"tidemark/checker"
 	"tidemark/history"
@@ -27,10 +28,30 @@ func TestStepWords(t *testing.T) {
 
 // TestLoadBegan checks that the moment from which a plan's times count comes from the run's mark.
 func TestLoadBegan(t *testing.T) {
-	if got := loadBegan([]history.Mark{{Name: "create", Time: 1}, {Name: "load", Time: 1_652_000_000}}); got != "1.652 s" {
+	if got := loadWord([]history.Mark{{Name: "create", Time: 1}, {Name: "load", Time: 1_652_000_000}}); got != "1.652 s" {
 		t.Errorf("%q, expected 1.652 s", got)
 	}
-	if got := loadBegan(nil); got != "" {
+	if got := loadWord(nil); got != "" {
 		t.Errorf("%q, expected nothing where no mark tells", got)
+	}
+}
+
+// TestARunIsShownFromItsLoadOn: not the seconds in which brokers start, but nothing that clients or faults did.
+func TestARunIsShownFromItsLoadOn(t *testing.T) {
+	load := []history.Mark{{Name: "create", Time: time.Second}, {Name: "load", Time: 10_300 * time.Millisecond}}
+	for _, c := range []struct {
+		h    history.History
+		want time.Duration
+	}{
+		{history.History{Marks: load}, 10 * time.Second},
+		{history.History{Marks: load, Ops: []history.Op{{Invoke: 10_400 * time.Millisecond}}}, 10 * time.Second},
+		{history.History{Marks: load, Ops: []history.Op{{Invoke: 4_200 * time.Millisecond}}}, 4 * time.Second},
+		{history.History{Marks: load, Faults: []history.FaultEvent{{Time: 2_900 * time.Millisecond}}}, 2 * time.Second},
+		{history.History{Marks: load[:1]}, 0},
+		{history.History{Marks: []history.Mark{{Name: "load", Time: time.Hour}}}, 0},
+	} {
+		if got := beginOf(&c.h, time.Minute); got != c.want {
+			t.Errorf("%+v: shown from %v, expected %v", c.h, got, c.want)
+		}
 	}
 }

@@ -23,7 +23,7 @@ const tidemark = (() => {
 
   // The moment that a link #t=SECONDS points at, the stretch of time that is shown, and who wants to know of either.
   const listeners = [];
-  const shared = { data, dark, colour, make, family, fontOf, kinds, kindColour, brokerColour, moment: null, from: 0, to: data.end };
+  const shared = { data, dark, colour, make, family, fontOf, kinds, kindColour, brokerColour, moment: null, from: data.begin, to: data.end };
   shared.listen = (fn) => listeners.push(fn);
   shared.tell = (what, source) => listeners.forEach((fn) => fn(what, source));
   return shared;

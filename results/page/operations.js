@@ -19,7 +19,8 @@
     lane[i] = ops.client[i];
     outcome[i] = ops.outcome[i] < 4 ? ops.outcome[i] : 3;
   }
-  const whole = { from: 0, to: Math.max(data.end, 0.001) }, least = 0.0005;
+  // All of it is from where the load begins; who zooms out or moves further sees how the brokers started.
+  const bounds = { from: 0, to: Math.max(data.end, 0.001) }, whole = { from: tidemark.from, to: bounds.to }, least = 0.0005;
   const view = { from: whole.from, to: whole.to };
   let matching = new Int32Array(0), lanes = [], selected = -1, hovered = -1;
 
@@ -30,6 +31,40 @@
     partitionOf(i) + (ops.offset[i] < 0 ? "" : ` offset ${ops.offset[i]}`), ops.broker[i] < 0 ? "" : `broker ${ops.broker[i]}`,
     `at ${begin[i].toFixed(3)} s` + (ops.took[i] === null ? ", no answer" : `, took ${ops.took[i].toFixed(1)} ms`), ops.text[i], errorOf(i),
   ].filter(Boolean).join(" · ");
+
+  // Tracks: the operations that match, apart by lane, by whether they are sends, and by outcome, each in order of time, as the columns are.
+  // Track k is order[starts[k]] to order[starts[k + 1] - 1]. reach is how late any operation of the track up to here ends: it only grows, so that
+  // both ends of what a stretch of time touches are found by halving, and a frame looks at nothing else.
+  const trackOf = (l, send, out) => (l * 2 + send) * 4 + out;
+  let starts, order, begins, ends, reach;
+  const track = () => {
+    const n = matching.length, of = (i) => trackOf(lane[i], ops.kind[i] === 0 ? 1 : 0, outcome[i]);
+    starts = new Int32Array(trackOf(ops.clients.length, 0, 0) + 1);
+    for (const i of matching) starts[of(i) + 1]++;
+    for (let k = 1; k < starts.length; k++) starts[k] += starts[k - 1];
+    [order, begins, ends, reach] = [new Int32Array(n), new Float64Array(n), new Float64Array(n), new Float64Array(n)];
+    const next = starts.slice();
+    for (const i of matching) {
+      const k = of(i), at = next[k]++;
+      order[at] = i;
+      begins[at] = begin[i];
+      ends[at] = end[i];
+      reach[at] = at > starts[k] ? Math.max(reach[at - 1], end[i]) : end[i];
+    }
+  };
+  const firstOf = (from, to, holds) => {
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if (holds(middle)) to = middle;
+      else from = middle + 1;
+    }
+    return from;
+  };
+  // touched is where of track k lies what is under way at some time of [from, to]; an operation between may have ended before.
+  const touched = (k, from, to) => {
+    const low = firstOf(starts[k], starts[k + 1], (at) => reach[at] >= from);
+    return [low, firstOf(low, starts[k + 1], (at) => begins[at] > to)];
+  };
 
   // Painting.
   const left = 118, right = 10, head = 30, foot = 24;
@@ -97,31 +132,37 @@
       ctx.fillText(text, x0 + 2, 8 + 12 * line);
       free[line] = x0 + text.length * 6.5 + 8;
     });
-    // Operations: those that fall on a pixel that is painted already cost nothing.
-    const scale = inner / span(), last = new Int32Array(lanes.length * 2);
+    // Operations: those of a track that touch on the screen are one bar.
+    const scale = inner / span();
     for (const o of paintOrder) {
       ctx.fillStyle = colour(outcomeColours[o]);
-      last.fill(-1);
-      for (let n = 0; n < matching.length; n++) {
-        const i = matching[n];
-        if (outcome[i] !== o || end[i] < view.from || begin[i] > view.to) continue;
-        const r = rowOf[lane[i]], send = ops.kind[i] === 0;
-        const x0 = Math.max(left + (begin[i] - view.from) * scale, left) | 0, x1 = Math.max(Math.min(left + (end[i] - view.from) * scale, width), x0 + 1) | 0;
-        const slot = r * 2 + (send ? 1 : 0);
-        if (x1 <= last[slot]) continue;
-        const from = Math.max(x0, last[slot]);
-        last[slot] = x1;
-        if (send) ctx.fillRect(from, head + r * laneHeight + 2, x1 - from, laneHeight - 3);
-        else ctx.fillRect(from, head + r * laneHeight + laneHeight / 2, x1 - from, laneHeight / 2 - 1);
-      }
+      lanes.forEach((l, r) => {
+        for (const send of [0, 1]) {
+          const [low, high] = touched(trackOf(l, send, o), view.from, view.to);
+          const top = head + r * laneHeight + (send ? 2 : laneHeight / 2), tall = send ? laneHeight - 3 : laneHeight / 2 - 1;
+          let x0 = 0, x1 = 0;
+          for (let at = low; at < high; at++) {
+            if (ends[at] < view.from) continue;
+            const from = Math.max(left + (begins[at] - view.from) * scale, left) | 0, to = Math.max(Math.min(left + (ends[at] - view.from) * scale, width), from + 1) | 0;
+            if (from > x1) {
+              ctx.fillRect(x0, top, x1 - x0, tall);
+              x0 = from;
+            }
+            if (to > x1) x1 = to;
+          }
+          ctx.fillRect(x0, top, x1 - x0, tall);
+        }
+      });
     }
     // The edges of single operations show once there is room for them.
     if (scale > 2000) {
       ctx.fillStyle = colour("paper");
-      for (let n = 0; n < matching.length; n++) {
-        const i = matching[n];
-        if (begin[i] >= view.from && begin[i] <= view.to) ctx.fillRect(xOf(begin[i]) - 1, head + rowOf[lane[i]] * laneHeight + 2, 1, laneHeight - 3);
-      }
+      lanes.forEach((l, r) => {
+        for (let k = trackOf(l, 0, 0); k < trackOf(l + 1, 0, 0); k++) {
+          const [low, high] = touched(k, view.from, view.to);
+          for (let at = low; at < high; at++) ctx.fillRect(xOf(begins[at]) - 1, head + r * laneHeight + 2, 1, laneHeight - 3);
+        }
+      });
     }
     ctx.strokeStyle = ctx.fillStyle = colour("bad");
     ctx.setLineDash([4, 3]);
@@ -158,17 +199,18 @@
 
   // The stretch of time that is shown.
   let settling;
-  const show = (from, to, source) => {
-    const wide = Math.min(Math.max(to - from, least), whole.to - whole.from);
-    view.from = Math.min(Math.max(from, whole.from), whole.to - wide);
+  const show = (from, to, told) => {
+    const wide = Math.min(Math.max(to - from, least), bounds.to - bounds.from);
+    view.from = Math.min(Math.max(from, bounds.from), bounds.to - wide);
     view.to = view.from + wide;
     range.textContent = `${view.from.toFixed(3)} s to ${view.to.toFixed(3)} s`;
     repaint();
     clearTimeout(settling);
+    const linked = following; // the address that led here stays
     settling = setTimeout(() => {
       list();
-      remember();
-      if (source !== "charts") {
+      if (!linked) remember();
+      if (!told && (tidemark.from !== view.from || tidemark.to !== view.to)) {
         Object.assign(tidemark, { from: view.from, to: view.to });
         tidemark.tell("range", "operations");
       }
@@ -211,6 +253,7 @@
       used.add(lane[i]);
     }
     matching = found.subarray(0, n);
+    track();
     lanes = [...used].sort((a, b) => a - b);
     rowOf = [];
     lanes.forEach((l, r) => { rowOf[l] = r; });
@@ -222,7 +265,7 @@
 
   // The table: what matches and is in sight, some rows at a time; the selected operation stands first.
   const firstPage = 12, pageSize = 400;
-  let rows = [], shown = 0;
+  let rows = [], shown = 0, listed = {};
   const dash = (n) => (n < 0 ? "–" : String(n));
   const row = (i) => {
     const tr = make("tr", undefined, i === selected ? "selected" : "");
@@ -246,6 +289,9 @@
     field("count").textContent = `${n(matching.length)} of ${n(total)} match, ${n(rows.length)} of them in sight`;
   };
   const list = () => {
+    const present = { matching, selected, from: view.from, to: view.to };
+    if (Object.keys(present).every((k) => listed[k] === present[k])) return; // the rows that somebody asked for stay
+    listed = present;
     rows = selected < 0 ? [] : [selected];
     for (let n = 0; n < matching.length; n++) {
       const i = matching[n];
@@ -264,7 +310,7 @@
     if (following || !started) return;
     const link = new URLSearchParams();
     for (const f of ["text", ...filters]) if (field(f).value !== "") link.set(f, field(f).value);
-    if (view.from > whole.from || view.to < whole.to) {
+    if (view.from !== whole.from || view.to !== whole.to) {
       link.set("from", view.from.toFixed(6));
       link.set("to", view.to.toFixed(6));
     }
@@ -319,7 +365,7 @@
       }
       document.getElementById("operations").scrollIntoView();
     } finally {
-      setTimeout(() => { following = false; }, 400);
+      following = false;
     }
   };
 
@@ -327,11 +373,13 @@
   const hit = (e) => {
     const box = canvas.getBoundingClientRect(), x = e.clientX - box.left, r = Math.floor((e.clientY - box.top - head) / laneHeight);
     if (r < 0 || r >= lanes.length || x < left) return -1;
-    const t = tOf(x), slack = 3 * span() / (width - left - right);
+    const t = tOf(x), slack = 3 * span() / (width - left - right), l = lanes[r];
+    // What went wrong before what went well, then the shortest.
     let best = -1;
-    for (let n = 0; n < matching.length; n++) {
-      const i = matching[n];
-      if (lane[i] === lanes[r] && begin[i] - slack <= t && t <= end[i] + slack && (best < 0 || outcome[i] > 1 && outcome[best] === 1 || end[i] - begin[i] < end[best] - begin[best])) best = i;
+    const better = (i) => best < 0 || (outcome[i] > 1 === outcome[best] > 1 ? end[i] - begin[i] < end[best] - begin[best] : outcome[i] > 1);
+    for (let k = trackOf(l, 0, 0); k < trackOf(l + 1, 0, 0); k++) {
+      const [low, high] = touched(k, t - slack, t + slack);
+      for (let at = low; at < high; at++) if (ends[at] >= t - slack && better(order[at])) best = order[at];
     }
     return best;
   };
@@ -427,7 +475,7 @@
   field("filter").addEventListener("submit", (e) => e.preventDefault());
   field("more").addEventListener("click", more);
   tidemark.listen((what, source) => {
-    if (what === "range" && source !== "operations") show(tidemark.from, tidemark.to, "charts");
+    if (what === "range" && source !== "operations") show(tidemark.from, tidemark.to, true);
     else repaint();
   });
   tidemark.dark.addEventListener("change", repaint);

@@ -65,22 +65,61 @@
       ctx.stroke();
     });
   };
+  // A place is where a chart stands. It is drawn when it comes near the screen, and made to show the present once it is there again: a page has
+  // more charts than anybody looks at at a time. On paper all of them are drawn.
+  const places = new Map();
+  const place = (host, height, fn) => {
+    host.setAttribute("role", "img");
+    host.setAttribute("aria-label", host.dataset.label || "Chart");
+    host.style.minHeight = height + "px";
+    places.set(host, { host, fn, charts: [], drawn: false, near: false, stale: false });
+    sight.observe(host);
+  };
+  const freshen = (p) => {
+    if (!p.drawn) {
+      p.drawn = true;
+      p.fn(p.host);
+      p.host.style.minHeight = "";
+    } else if (p.stale) {
+      for (const { chart, sync } of p.charts) {
+        chart.setSize({ width: widthOf(p.host), height: chart.height });
+        if (sync === "run") move(chart);
+      }
+    }
+    p.stale = false;
+  };
+  const widthOf = (host) => Math.max(host.clientWidth, 280);
+  const changed = (now) => places.forEach((p) => {
+    if (p.near) now(p);
+    else p.stale = true;
+  });
+  const sight = new IntersectionObserver((entries) => entries.forEach((e) => {
+    const p = places.get(e.target);
+    p.near = e.isIntersecting;
+    if (p.near) freshen(p);
+  }), { rootMargin: "300px 0px" });
+  addEventListener("beforeprint", () => {
+    document.querySelectorAll("details").forEach((d) => { d.open = true; });
+    places.forEach(freshen);
+  });
+
   // The charts over the whole run and the timeline of operations show the same stretch of time.
-  let drawn = false, telling = false;
+  let moving = false; // by the page, not by somebody's hand
+  const move = (chart) => {
+    moving = true;
+    chart.batch(() => chart.setScale("x", { min: tidemark.from, max: tidemark.to }));
+    moving = false;
+  };
   const zoomed = (u, key) => {
     const { min, max } = u.scales.x;
-    if (!drawn || telling || key !== "x" || min === tidemark.from && max === tidemark.to) return;
+    if (u.status === 0 || moving || key !== "x" || min === tidemark.from && max === tidemark.to) return;
     Object.assign(tidemark, { from: min, to: max });
-    tidemark.tell("range", "charts");
+    tidemark.tell("range", u);
   };
-  tidemark.listen((what, source) => {
-    telling = true;
-    for (const { chart, sync } of charts) {
-      if (what === "moment") chart.redraw(false);
-      else if (source !== "charts" && sync === "run") chart.setScale("x", { min: tidemark.from, max: tidemark.to });
-    }
-    queueMicrotask(() => setTimeout(() => { telling = false; }));
-  });
+  tidemark.listen((what, source) => changed(({ charts }) => charts.forEach(({ chart, sync }) => {
+    if (what === "moment") chart.redraw(false);
+    else if (chart !== source && sync === "run") move(chart);
+  })));
 
   const secondsAxis = () => ({
     stroke: colour("soft"), grid: { stroke: colour("grid"), width: 1 }, ticks: { stroke: colour("grid"), width: 1 }, font: `12px ${tidemark.family}`,
@@ -89,28 +128,28 @@
   const valueAxis = (values) => ({ ...secondsAxis(), size: axisWidth, space: 32, values });
   const number = (digits, unit) => (u, v) => (v === null || v === undefined ? "–" : v.toLocaleString("en", { maximumFractionDigits: digits }) + (unit ? " " + unit : ""));
 
-  let charts = [];
   const plot = (host, opts, series, group) => {
     const sync = group || "run";
-    host.setAttribute("role", "img");
-    host.setAttribute("aria-label", host.dataset.label || "Chart");
     const hooks = { ...opts.hooks };
     hooks.draw = [...(hooks.draw || []), paintLinked];
     if (sync === "run") hooks.setScale = [zoomed];
     const chart = new uPlot({
-      width: Math.max(host.clientWidth, 280), height: 220, padding: [10, 18, 0, 0], ...opts, hooks,
+      width: widthOf(host), height: 220, padding: [10, 18, 0, 0], ...opts, hooks,
       cursor: { sync: { key: sync, scales: ["x", null] }, drag: { x: true, y: false }, points: { size: 5 }, y: false, ...(opts.cursor || {}) },
     }, series, host);
-    charts.push({ chart, host, sync });
-    return chart;
+    places.get(host).charts.push({ chart, sync });
   };
   const line = (label, stroke, more) => ({ label, stroke, width: 1.5, points: { show: false }, spanGaps: false, value: number(2), ...more });
-  // The time axis shows exactly [from, to] until somebody zooms, so that charts stand below one another.
-  const timeScale = ({ from, to }) => ({
+  // Charts stand below one another: all of a time axis is the same [from, to], whatever the times of a chart's values.
+  const wholeRun = { from: tidemark.from, to: tidemark.to };
+  const timeScale = (all) => ({
     time: false,
-    range: (u, min, max) => (min === null || min <= u.data[0][0] && max >= u.data[0][u.data[0].length - 1] ? [from, to] : [min, max]),
+    range: (u, min, max) => {
+      if (u.status === 0 && all === wholeRun) return [tidemark.from, tidemark.to];
+      if (!moving && (min === null || min <= u.data[0][0] && max >= u.data[0][u.data[0].length - 1])) return [all.from, all.to];
+      return [min, max];
+    },
   });
-  const wholeRun = { from: 0, to: data.end };
 
   const drawLatency = (host) => {
     const l = data.latency;
@@ -197,7 +236,6 @@
   };
 
   const drawLines = (host, part, span, group, moments) => {
-    if (!part.t.length) return;
     const series = [{ label: "Time", value: number(3, "s") }], columns = [part.t];
     part.brokers.forEach((b, i) => {
       series.push(line(b + " LEO", brokerColour(i)), line(b + " HW", brokerColour(i), { dash: [5, 4], width: 1.5 }));
@@ -211,7 +249,6 @@
 
   // How far each replica is behind the longest log: where the lines of offsets lie too close to tell apart.
   const drawLag = (host, part, span, group, moments) => {
-    if (!part.t.length) return;
     const series = [{ label: "Time", value: number(3, "s") }], columns = [part.t];
     const longest = part.t.map((_, i) => Math.max(...part.leo.map((c) => (c[i] === null ? 0 : c[i]))));
     const behind = (c) => c.map((v, i) => (v === null ? null : longest[i] - v));
@@ -227,7 +264,6 @@
 
   // The faults as bars, one row a kind.
   const drawFaults = (host) => {
-    if (!data.bands.length) return;
     const rows = kinds.length;
     plot(host, {
       height: rows * 24 + axisHeight + 10, legend: { show: false },
@@ -248,43 +284,38 @@
           if (x1 - x0 > 24 * px) ctx.fillText("#" + b.fault, x0 + 5 * px, top + (high - 6 * px) / 2);
         });
       })] },
-    }, [[0, data.end], [0, 0]]);
+    }, [[wholeRun.from, wholeRun.to], [0, 0]]);
   };
 
-  const draw = () => {
-    drawn = false;
-    for (const { chart, host } of charts) {
-      chart.destroy();
-      host.replaceChildren();
-    }
-    charts = [];
-    const within = (id, fn) => {
-      const host = document.getElementById(id);
-      if (host) fn(host);
-    };
-    within("chart-faults", drawFaults);
-    within("chart-latency", drawLatency);
-    within("chart-rate", drawRate);
-    data.partitions.forEach((part, i) => {
-      drawLanes(document.querySelector(`[data-lanes="${i}"]`), part, wholeRun, "run");
-      drawLines(document.querySelector(`[data-lines="${i}"]`), part, wholeRun, "run");
-      drawLag(document.querySelector(`[data-lag="${i}"]`), part, wholeRun, "run");
-    });
-    data.windows.forEach((w, i) => {
-      const part = data.partitions[w.partition];
-      const lanes = document.querySelector(`[data-window-lanes="${i}"]`), lines = document.querySelector(`[data-window-lines="${i}"]`);
-      if (!part || !lanes) return;
-      drawLanes(lanes, part, w, "window" + i, w.moments);
-      drawLines(lines, part, w, "window" + i, w.moments);
-    });
-    setTimeout(() => { drawn = true; });
+  const legendHeight = 28, keyHeight = 56;
+  const within = (id, height, fn) => {
+    const host = document.getElementById(id);
+    if (host) place(host, height, fn);
   };
-  draw();
-  dark.addEventListener("change", draw);
+  const drawPart = (part, lanes, lines, lag, ...more) => {
+    if (lanes) place(lanes, part.brokers.length * 24 + axisHeight + 10 + keyHeight, (host) => drawLanes(host, part, ...more));
+    if (lines && part.t.length) place(lines, 220 + legendHeight, (host) => drawLines(host, part, ...more));
+    if (lag && part.t.length) place(lag, 170 + legendHeight, (host) => drawLag(host, part, ...more));
+  };
+  const host = (name, i) => document.querySelector(`[data-${name}="${i}"]`);
+  data.windows.forEach((w, i) => {
+    if (data.partitions[w.partition]) drawPart(data.partitions[w.partition], host("window-lanes", i), host("window-lines", i), null, w, "window" + i, w.moments);
+  });
+  if (data.bands.length) within("chart-faults", kinds.length * 24 + axisHeight + 10, drawFaults);
+  within("chart-latency", 240 + legendHeight, drawLatency);
+  within("chart-rate", 190 + legendHeight, drawRate);
+  data.partitions.forEach((part, i) => drawPart(part, host("lanes", i), host("lines", i), host("lag", i), wholeRun, "run"));
+
+  dark.addEventListener("change", () => places.forEach((p) => {
+    for (const { chart } of p.charts) chart.destroy();
+    p.host.replaceChildren();
+    Object.assign(p, { charts: [], drawn: false });
+    if (p.near) freshen(p);
+  }));
   let resizing;
   addEventListener("resize", () => {
     clearTimeout(resizing);
-    resizing = setTimeout(() => charts.forEach(({ chart, host }) => chart.setSize({ width: Math.max(host.clientWidth, 280), height: chart.height })), 120);
+    resizing = setTimeout(() => changed(({ host, charts }) => charts.forEach(({ chart }) => chart.setSize({ width: widthOf(host), height: chart.height }))), 120);
   });
 
   // The lines of a log that hold a text; the moment that a link points at, in every table of moments.
@@ -310,8 +341,6 @@
       if (box) box.scrollTop += best.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 2;
     });
   });
-
-  addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => { d.open = true; }));
 
   // The replay line: selected in the page, and on the clipboard where the browser lets it.
   const copy = document.getElementById("copy");
