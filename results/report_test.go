@@ -11,46 +11,35 @@ import (
 
 	"tidemark/checker"
 	"tidemark/history"
+	"tidemark/results/browser"
 )
 
 // sections lists the page's sections in their order.
 var sections = []string{"verdict", "replay", "witness", "window", "operations", "faults", "latency", "replicas", "contract", "outcomes", "statistics", "environment"}
 
 // open opens a run's report from the disk.
-func open(t *testing.T, b *browser, d Dir) (url string) {
-	t.Helper()
-	url = "file://" + d.ReportPath()
-	b.do(t, chromedp.Navigate(url))
-	until(t, b, `document.documentElement.dataset.ready`)
-	return url
-}
-
-// see scrolls to an element and waits until what stands there is drawn.
-func see(t testing.TB, b *browser, selector string) {
-	t.Helper()
-	until(t, b, fmt.Sprintf(`[...document.querySelectorAll(%q)].flatMap((e) => [e, ...e.querySelectorAll(".chart")]).every((e) => (e.scrollIntoView({ block: "center" }), !e.matches(".chart[role]") || e.childElementCount > 0))`, selector))
-}
+func open(t *testing.T, b *browser.Tab, d Dir) (url string) { return b.OpenReport(t, d.ReportPath()) }
 
 func TestReportOfAnInvalidRun(t *testing.T) {
-	b := openBrowser(t, "light")
+	b := browser.Open(t, "light")
 	url := open(t, b, finished(t, hostile))
 
-	order := eval[[]string](t, b, `[...document.querySelectorAll("header[id], section[id]")].map((s) => s.id)`)
+	order := browser.Eval[[]string](t, b, `[...document.querySelectorAll("header[id], section[id]")].map((s) => s.id)`)
 	if got, want := strings.Join(order, " "), strings.Join(sections, " "); got != want {
 		t.Errorf("sections are %s, expected %s", got, want)
 	}
 	for _, id := range sections {
-		if text := eval[string](t, b, `document.getElementById("`+id+`").innerText`); len(strings.TrimSpace(text)) < 30 {
+		if text := browser.Eval[string](t, b, `document.getElementById("`+id+`").innerText`); len(strings.TrimSpace(text)) < 30 {
 			t.Errorf("section %s says %q, expected more", id, text)
 		}
-		if none := eval[int](t, b, `document.querySelectorAll("#`+id+` .none").length`); none != 0 {
+		if none := browser.Eval[int](t, b, `document.querySelectorAll("#`+id+` .none").length`); none != 0 {
 			t.Errorf("section %s of a full run says that it is empty", id)
 		}
 	}
 	// A chart is painted when its canvas shows more than a ground: lines, bands, axes.
 	for host, want := range map[string]int{"#window": 2, "#operations": 1, "#faults": 1, "#latency": 2, "#replicas": 3} {
-		see(t, b, host+" .chart")
-		painted := eval[[]int](t, b, `[...document.querySelectorAll("`+host+` canvas")].map((c) => {
+		b.See(t, host+" .chart")
+		painted := browser.Eval[[]int](t, b, `[...document.querySelectorAll("`+host+` canvas")].map((c) => {
 			const pixels = new Uint32Array(c.getContext("2d").getImageData(0, 0, c.width, c.height).data.buffer);
 			return new Set(pixels).size;
 		})`)
@@ -73,11 +62,11 @@ func TestReportOfAnInvalidRun(t *testing.T) {
 		{"statistics", "request timed out after 1.5s"}, {"statistics", "83 windows"}, {"environment", "9b1f02c4d7e80a35"}, {"environment", "replica.lag.time.max.ms"},
 		{"environment", "18226091844402103377"}, {"operations", "in sight"},
 	} {
-		if text := eval[string](t, b, `document.getElementById("`+told.id+`").innerText`); !strings.Contains(text, told.text) {
+		if text := browser.Eval[string](t, b, `document.getElementById("`+told.id+`").innerText`); !strings.Contains(text, told.text) {
 			t.Errorf("section %s does not tell %q", told.id, told.text)
 		}
 	}
-	b.quiet(t, url)
+	b.Quiet(t, url)
 }
 
 func TestHostileValuesAreText(t *testing.T) {
@@ -108,54 +97,54 @@ func TestHostileValuesAreText(t *testing.T) {
 	if err := d.Finish(o, h); err != nil {
 		t.Fatal(err)
 	}
-	b := openBrowser(t, "dark")
+	b := browser.Open(t, "dark")
 	url := open(t, b, d)
-	if n := eval[int](t, b, `document.querySelectorAll("img, body script:not(#data):not(:last-of-type)").length`); n != 0 {
+	if n := browser.Eval[int](t, b, `document.querySelectorAll("img, body script:not(#data):not(:last-of-type)").length`); n != 0 {
 		t.Errorf("%d elements were made of a value", n)
 	}
 	for _, id := range []string{"verdict", "replay", "witness", "window", "faults", "contract", "statistics", "environment", "operations"} {
-		if text := eval[string](t, b, `document.getElementById("`+id+`").textContent`); !strings.Contains(text, "<img src=x onerror=alert(1)></script>") {
+		if text := browser.Eval[string](t, b, `document.getElementById("`+id+`").textContent`); !strings.Contains(text, "<img src=x onerror=alert(1)></script>") {
 			t.Errorf("section %s does not show the value as text", id)
 		}
 	}
-	b.quiet(t, url)
+	b.Quiet(t, url)
 }
 
 func TestCopyTheReplayLine(t *testing.T) {
-	b := openBrowser(t, "light")
+	b := browser.Open(t, "light")
 	url := open(t, b, finished(t, hostile))
 	want := "tidemark replay runs/20261129T171800Z-18226091844402103377"
-	eval[bool](t, b, `navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }; true`)
-	b.do(t, chromedp.Click(chromedp.ID("copy")))
-	until(t, b, `document.getElementById("copy").textContent !== "Copy"`)
-	if got := eval[string](t, b, `getSelection().toString()`); got != want {
+	browser.Eval[bool](t, b, `navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }; true`)
+	b.Do(t, chromedp.Click(chromedp.ID("copy")))
+	b.Until(t, `document.getElementById("copy").textContent !== "Copy"`)
+	if got := browser.Eval[string](t, b, `getSelection().toString()`); got != want {
 		t.Errorf("selected %q, expected %q", got, want)
 	}
-	if got := eval[string](t, b, `window.copied`); got != want {
+	if got := browser.Eval[string](t, b, `window.copied`); got != want {
 		t.Errorf("copied %q, expected %q", got, want)
 	}
-	if got := eval[string](t, b, `document.getElementById("copy").textContent`); got != "Copied" {
+	if got := browser.Eval[string](t, b, `document.getElementById("copy").textContent`); got != "Copied" {
 		t.Errorf("the button says %q, expected Copied", got)
 	}
-	b.quiet(t, url)
+	b.Quiet(t, url)
 }
 
 func TestOperationsAreFiltered(t *testing.T) {
-	b := openBrowser(t, "light")
+	b := browser.Open(t, "light")
 	url := open(t, b, finished(t, hostile))
 	set := func(id, value string) {
-		eval[bool](t, b, fmt.Sprintf(`{ const f = document.getElementById(%q); f.value = %q; f.dispatchEvent(new Event("input", { bubbles: true })); } true`, id, value))
+		browser.Eval[bool](t, b, fmt.Sprintf(`{ const f = document.getElementById(%q); f.value = %q; f.dispatchEvent(new Event("input", { bubbles: true })); } true`, id, value))
 	}
-	rows := func() int { return eval[int](t, b, `document.querySelectorAll("#ops tbody tr").length`) }
+	rows := func() int { return browser.Eval[int](t, b, `document.querySelectorAll("#ops tbody tr").length`) }
 	if n := rows(); n != 12 {
 		t.Errorf("%d rows at first, expected 12", n)
 	}
-	b.do(t, chromedp.Click(chromedp.ID("ops-more")))
+	b.Do(t, chromedp.Click(chromedp.ID("ops-more")))
 	if n := rows(); n != 412 {
 		t.Errorf("%d rows after more was asked for, expected 412", n)
 	}
 	set("ops-outcome", "3")
-	if text := eval[string](t, b, `document.getElementById("ops-count").textContent`); !strings.HasPrefix(text, "113 of ") || !strings.HasSuffix(text, "match, 113 of them in sight") {
+	if text := browser.Eval[string](t, b, `document.getElementById("ops-count").textContent`); !strings.HasPrefix(text, "113 of ") || !strings.HasSuffix(text, "match, 113 of them in sight") {
 		t.Errorf("unknown outcomes: %q, expected 113 that match and are in sight", text)
 	}
 	set("ops-text", "no operation has this")
@@ -163,14 +152,14 @@ func TestOperationsAreFiltered(t *testing.T) {
 		t.Errorf("%d rows match nothing", n)
 	}
 	// A link in the witness shows the operation that it names.
-	b.do(t, chromedp.Click(chromedp.CSS(`#finding-2 a.op`)))
-	until(t, b, `document.querySelectorAll("#op-30").length === 1`)
-	b.quiet(t, url)
+	b.Do(t, chromedp.Click(chromedp.CSS(`#finding-2 a.op`)))
+	b.Until(t, `document.querySelectorAll("#op-30").length === 1`)
+	b.Quiet(t, url)
 }
 
 // Every verdict has its page, whatever is missing.
 func TestReportOfEveryVerdict(t *testing.T) {
-	b := openBrowser(t, "light")
+	b := browser.Open(t, "light")
 	full, h := invalidRun()
 	short := *h
 	short.Ops, short.States, short.Steps = h.Ops[:200], h.States[:20], h.Steps[:300]
@@ -199,20 +188,20 @@ func TestReportOfEveryVerdict(t *testing.T) {
 		if err := d.Finish(o, c.h); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		b.forget()
+		b.Forget()
 		url := open(t, b, d)
-		if h1 := eval[string](t, b, `document.querySelector("h1").textContent`); h1 != c.h1 {
+		if h1 := browser.Eval[string](t, b, `document.querySelector("h1").textContent`); h1 != c.h1 {
 			t.Errorf("%s: headline %q, expected %q", c.name, h1, c.h1)
 		}
-		if text := eval[string](t, b, `document.body.innerText`); !strings.Contains(text, c.say) {
+		if text := browser.Eval[string](t, b, `document.body.innerText`); !strings.Contains(text, c.say) {
 			t.Errorf("%s: the page does not say %q", c.name, c.say)
 		}
 		for _, id := range sections {
-			if text := eval[string](t, b, `document.getElementById("`+id+`").innerText`); strings.TrimSpace(text) == "" {
+			if text := browser.Eval[string](t, b, `document.getElementById("`+id+`").innerText`); strings.TrimSpace(text) == "" {
 				t.Errorf("%s: section %s is empty", c.name, id)
 			}
 		}
-		b.quiet(t, url)
+		b.Quiet(t, url)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"tidemark/results/browser"
 )
 
 var (
@@ -27,13 +29,12 @@ func TestScreenshotOfParts(t *testing.T) {
 	if to == "" {
 		to = t.TempDir()
 	}
-	b := openBrowser(t, *scheme)
-	b.do(t, chromedp.Navigate("file://"+report))
-	until(t, b, `document.documentElement.dataset.ready`)
-	for _, id := range eval[[]string](t, b, `[...document.querySelectorAll("header[id], section[id], [id^=spacetime]")].map((e) => e.id)`) {
-		see(t, b, "#"+id)
-		eval[bool](t, b, `scrollTo(0, 0); true`) // the navigation sticks to the top of what is in sight
-		png := run(t, b, chromedp.Screenshot(chromedp.ID(id)))
+	b := browser.Open(t, *scheme)
+	b.OpenReport(t, report)
+	for _, id := range browser.Eval[[]string](t, b, `[...document.querySelectorAll("header[id], section[id], [id^=spacetime]")].map((e) => e.id)`) {
+		b.See(t, "#"+id)
+		browser.Eval[bool](t, b, `scrollTo(0, 0); true`) // the navigation sticks to the top of what is in sight
+		png := browser.Run(t, b, chromedp.Screenshot(chromedp.ID(id)))
 		if len(png) < 2000 {
 			t.Errorf("the picture of section %s has %d bytes, expected more", id, len(png))
 		}
@@ -52,15 +53,14 @@ func TestScreenshot(t *testing.T) {
 	if to == "" {
 		to = filepath.Join(t.TempDir(), "report.png")
 	}
-	b := openBrowser(t, *scheme)
-	b.do(t, chromedp.Navigate("file://"+report))
-	until(t, b, `document.documentElement.dataset.ready`)
-	eval[bool](t, b, `dispatchEvent(new Event("beforeprint")); true`) // draws all charts
+	b := browser.Open(t, *scheme)
+	b.OpenReport(t, report)
+	browser.Eval[bool](t, b, `dispatchEvent(new Event("beforeprint")); true`) // draws all charts
 	height := int64(1720)
 	if *wholePage {
 		height = 0
 	}
-	b.picture(t, to, height)
+	b.Picture(t, to, height)
 	f, err := os.Open(to)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,241 @@
+// Package browser opens pages in a headless Chromium for the tests of all that writes or carries pages.
+package browser
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// Tab is one tab of a headless Chromium, with everything that it complained of or asked for.
+type Tab struct {
+	ctx     context.Context
+	profile string // its directory, which names its processes
+
+	mu         sync.Mutex
+	complaints []string // console errors and warnings, exceptions, dialogs
+	requests   []string
+}
+
+// Open starts Chromium with a fresh profile and a colour scheme, light or dark; it ends with the test. Without Chromium the test fails: a page that
+// nobody opened is not tested.
+func Open(t testing.TB, scheme string) *Tab {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Fatalf("no chromium (%v); install it: apt-get update && apt-get install -y --no-install-recommends chromium", err)
+	}
+	// The profile is not in t.TempDir: Chromium's helpers may still write while it is removed, which is no failure.
+	profile, err := os.MkdirTemp("", "tidemark-chromium-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(path), chromedp.UserDataDir(profile), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("hide-scrollbars", true),
+		chromedp.WindowSize(1280, 900),
+	}
+	alloc, stopAlloc := chromedp.NewExecAllocator(context.Background(), options...)
+	tab, closeTab := chromedp.NewContext(alloc)
+	bounded, cancel := context.WithTimeout(tab, 3*time.Minute)
+	t.Cleanup(func() {
+		cancel()
+		closeTab()
+		stopAlloc()
+		_ = os.RemoveAll(profile)
+	})
+	b := &Tab{ctx: bounded, profile: profile}
+	if err := chromedp.Listen(tab, b.listen); err != nil { // starts the browser, which outlives the bound
+		t.Fatalf("chromium does not start: %v", err)
+	}
+	Call(t, b, network.Enable, network.EnableParams{})
+	Call(t, b, log.Enable, cdp.Empty{})
+	Call(t, b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+	})
+	return b
+}
+
+func (b *Tab) listen(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning {
+			var words []string
+			for _, arg := range e.Args {
+				words = append(words, string(arg.Value)+arg.Description)
+			}
+			b.complaints = append(b.complaints, "console: "+strings.Join(words, " "))
+		}
+	case *runtime.EventExceptionThrown:
+		b.complaints = append(b.complaints, fmt.Sprintf("exception: %s %v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception))
+	case *log.EventEntryAdded:
+		b.complaints = append(b.complaints, "log: "+e.Entry.Text)
+	case *cdppage.EventJavascriptDialogOpening:
+		b.complaints = append(b.complaints, "dialog: "+e.Message)
+		go func() { // not from within the listener, which the answer would wait for
+			_, _ = chromedp.Call(b.ctx, cdppage.HandleJavaScriptDialog, cdppage.HandleJavaScriptDialogParams{Accept: true})
+		}()
+	case *network.EventRequestWillBeSent:
+		b.requests = append(b.requests, e.Request.URL)
+	}
+}
+
+// Do runs actions that return nothing.
+func (b *Tab) Do(t testing.TB, actions ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	if err := chromedp.Do(b.ctx, actions...); err != nil {
+		t.Fatalf("chromium: %v", err)
+	}
+}
+
+// Run runs an action and returns its value.
+func Run[T any](t testing.TB, b *Tab, action chromedp.Action[T]) T {
+	t.Helper()
+	value, err := chromedp.Run(b.ctx, action)
+	if err != nil {
+		t.Fatalf("chromium: %v", err)
+	}
+	return value
+}
+
+// Eval returns the value of a JavaScript expression, of a promise the one that it comes to.
+func Eval[T any](t testing.TB, b *Tab, expression string) T {
+	t.Helper()
+	return Run(t, b, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+}
+
+// Until waits until an expression of the page holds.
+func (b *Tab) Until(t testing.TB, condition string) {
+	t.Helper()
+	wait := fmt.Sprintf(`new Promise((done) => { const look = () => ((%s) ? done(true) : setTimeout(look, 20)); look(); })`, condition)
+	if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](wait, chromedp.EvalAwaitPromise)); err != nil {
+		t.Fatalf("waiting for %s: %v", condition, err)
+	}
+}
+
+// Call carries out a command of the DevTools protocol.
+func Call[P, R any](t testing.TB, b *Tab, command cdp.Command[P, R], params P) {
+	t.Helper()
+	if _, err := chromedp.Call(b.ctx, command, params); err != nil {
+		t.Fatalf("chromium: %v", err)
+	}
+}
+
+// Quiet fails the test unless the page asked for itself alone, by whatever fragment, and complained of nothing.
+func (b *Tab) Quiet(t testing.TB, url string) {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.complaints {
+		t.Errorf("the page complains: %s", c)
+	}
+	for _, r := range b.requests {
+		if page, _, _ := strings.Cut(r, "#"); page != url && !strings.HasPrefix(r, "data:") {
+			t.Errorf("the page requests %s, expected nothing but %s", r, url)
+		}
+	}
+	if len(b.requests) == 0 {
+		t.Errorf("no request was seen, expected one for %s", url)
+	}
+}
+
+// Forget starts over with complaints and requests.
+func (b *Tab) Forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.complaints, b.requests = nil, nil
+}
+
+// Picture writes a PNG of the whole page, or of its top at most height pixels high if height is not 0.
+func (b *Tab) Picture(t testing.TB, path string, height int64) {
+	t.Helper()
+	var png []byte
+	if height > 0 {
+		b.Do(t, chromedp.EmulateViewport(1280, height, chromedp.EmulateScale(1.5)), chromedp.Sleep(300*time.Millisecond))
+		png = Run(t, b, chromedp.CaptureScreenshot())
+	} else {
+		png = Run(t, b, chromedp.FullScreenshot(100))
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, png, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ProcessorTime is what the browser's processes have had of the processors, as a busy machine's clock says little.
+func (b *Tab) ProcessorTime(t testing.TB) time.Duration {
+	t.Helper()
+	type process struct {
+		parent string
+		ticks  int64
+		ours   bool
+	}
+	all := map[string]process{}
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		stat, err := os.ReadFile(dir + "/stat")
+		command, errCommand := os.ReadFile(dir + "/cmdline")
+		_, rest, named := strings.Cut(string(stat), ") ")
+		fields := strings.Fields(rest)
+		if err != nil || errCommand != nil || !named || len(fields) < 13 {
+			continue // it is gone
+		}
+		user, _ := strconv.ParseInt(fields[11], 10, 64)
+		system, _ := strconv.ParseInt(fields[12], 10, 64)
+		all[filepath.Base(dir)] = process{fields[1], user + system, bytes.Contains(command, []byte(b.profile))}
+	}
+	var ticks int64
+	for _, p := range all {
+		for q, depth := p, 0; depth < 10; depth++ { // up to the browser, which alone bears the profile's name
+			if q.ours {
+				ticks += p.ticks
+				break
+			}
+			parent, ok := all[q.parent]
+			if !ok {
+				break
+			}
+			q = parent
+		}
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
+}
+
+// OpenReport opens the page of a run from the disk, and waits until it can be used.
+func (b *Tab) OpenReport(t testing.TB, path string) (url string) {
+	t.Helper()
+	url = "file://" + path
+	b.Do(t, chromedp.Navigate(url))
+	b.Until(t, `document.documentElement.dataset.ready`)
+	return url
+}
+
+// See scrolls to what a selector of a run's page selects, and waits until the charts there are drawn.
+func (b *Tab) See(t testing.TB, selector string) {
+	t.Helper()
+	b.Until(t, fmt.Sprintf(`[...document.querySelectorAll(%q)].flatMap((e) => [e, ...e.querySelectorAll(".chart")]).every((e) => (e.scrollIntoView({ block: "center" }), !e.matches(".chart[role]") || e.childElementCount > 0))`, selector))
+}
