@@ -31,8 +31,11 @@ func (r *BugRow) Again(master uint64) string {
 
 // Summary is the proof in a few lines.
 func (t BugTally) Summary() string {
-	text := fmt.Sprintf("%d of %d found; seconds to detection: median %.1f, worst %.1f (%d workers); generator %s, master seed %d",
-		t.Found, len(t.Rows), t.Median, t.Worst, t.Workers, t.Generator, t.Master)
+	seconds := ""
+	if t.Found > 0 {
+		seconds = fmt.Sprintf("seconds to detection: median %.1f, worst %.1f ", t.Median, t.Worst)
+	}
+	text := fmt.Sprintf("%d of %d found; %s(%d workers); generator %s, master seed %d", t.Found, len(t.Rows), seconds, t.Workers, t.Generator, t.Master)
 	if t.Longest > 0 || t.Shrunk > 0 {
 		text += fmt.Sprintf("\nshrunk: %d until nothing smaller failed alike; lines: median %d, most %d; replayed %d times, %d to the same signature", t.Shrunk, t.Lines, t.Longest, t.Replays, t.Alike)
 	}

@@ -36,15 +36,18 @@ func ReadCorpus(dir string) ([]CorpusRun, error) {
 	}
 	var out []CorpusRun
 	for _, f := range files {
-		if f.IsDir() || filepath.Ext(f.Name()) != ".txt" {
+		if filepath.Ext(f.Name()) != ".txt" {
 			continue
 		}
 		if len(out) == corpusMax {
 			return nil, fmt.Errorf("%s: more than %d scenarios", dir, corpusMax)
 		}
 		path := filepath.Join(dir, f.Name())
-		if info, err := f.Info(); err != nil || info.Size() > corpusFileMax {
-			return nil, fmt.Errorf("%s: expected a file of at most %d bytes (%v)", path, corpusFileMax, err)
+		switch info, err := os.Stat(path); {
+		case err != nil:
+			return nil, err
+		case !info.Mode().IsRegular() || info.Size() > corpusFileMax:
+			return nil, fmt.Errorf("%s: %v of %d bytes, expected a file of at most %d", path, info.Mode(), info.Size(), corpusFileMax)
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -57,6 +60,9 @@ func ReadCorpus(dir string) ([]CorpusRun, error) {
 		run, err := ScenarioRun(options, plan)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if run.World != Simulated {
+			return nil, fmt.Errorf("%s: world=%s, expected %s, in which alone runs repeat exactly", path, run.World, Simulated)
 		}
 		_, signature, _ := strings.Cut(outcome, ": ")
 		out = append(out, CorpusRun{Name: f.Name(), Run: run, Signature: signature})

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"tidemark/checker"
@@ -49,11 +50,13 @@ func TestACorpusRemembers(t *testing.T) {
 // TestACorpusRefuses files that are no scenarios, by name.
 func TestACorpusRefuses(t *testing.T) {
 	for text, word := range map[string]string{
-		"":                            "has no end",
-		"walk\n----\n":                `"walk", expected run`,
-		"run brokers=0\n----\n":       "brokers: 0",
-		"run\nat 1s fly\n----\nx\n":   "plan:",
-		"run brokers=3\nat 1s ring\n": "has no end",
+		"":                                       "has no end",
+		"walk\n----\n":                           `"walk", expected run`,
+		"run brokers=0\n----\n":                  "brokers: 0",
+		"run\nat 1s fly\n----\nx\n":              "plan:",
+		"run brokers=3\nat 1s ring\n":            "has no end",
+		"run duration=2s duration=9s\n----\nx\n": "expected duration once",
+		"run world=docker\n----\nx\n":            "world=docker, expected sim",
 	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "bad.txt"), []byte(text), 0o600); err != nil {
@@ -62,5 +65,16 @@ func TestACorpusRefuses(t *testing.T) {
 		if _, err := ReadCorpus(dir); err == nil || !strings.Contains(err.Error(), word) || !strings.Contains(err.Error(), "bad.txt") {
 			t.Errorf("%q: %v, expected an error with %q and the file's name", text, err, word)
 		}
+	}
+}
+
+// TestACorpusIsRead whole or not at all: what is no file, such as a pipe that nobody writes to, is refused and not waited for.
+func TestACorpusIsRead(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.txt"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadCorpus(dir); err == nil || !strings.Contains(err.Error(), "pipe.txt: p") || !strings.Contains(err.Error(), "expected a file") {
+		t.Errorf("%v, expected an error that names the pipe", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 )
 
@@ -22,8 +23,17 @@ func ReadKnown(text []byte) ([]Known, error) {
 	var list []Known
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&list); err != nil {
+	err := dec.Decode(&list)
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, errors.New("the file is empty, expected a JSON array of {signature, reason, expires}, which may be []")
+	case errors.As(err, &kind):
+		return nil, fmt.Errorf("byte %d: a JSON %s, expected an array of {signature, reason, expires}, all of them strings", kind.Offset, kind.Value)
+	case err != nil:
 		return nil, fmt.Errorf("expected a JSON array of {signature, reason, expires}: %.300s", err.Error())
+	case list == nil:
+		return nil, errors.New("null, expected a JSON array of {signature, reason, expires}, which may be []")
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("expected the end of the file at byte %d, after the array", dec.InputOffset())
@@ -32,9 +42,16 @@ func ReadKnown(text []byte) ([]Known, error) {
 		if _, err := time.Parse(time.DateOnly, k.Expires); err != nil {
 			return nil, fmt.Errorf("entry %d: expires %.40q, expected a date as 2026-12-31", i+1, k.Expires)
 		}
-		if k.Signature == "" || k.Reason == "" {
+		if strings.TrimSpace(k.Signature) == "" || strings.TrimSpace(k.Reason) == "" {
 			return nil, fmt.Errorf("entry %d: signature %.300q and reason %.300q, expected both", i+1, k.Signature, k.Reason)
 		}
+	}
+	seen := map[string]int{}
+	for i, k := range list {
+		if was, twice := seen[k.Signature]; twice {
+			return nil, fmt.Errorf("entry %d: signature %.300q, which entry %d has already", i+1, k.Signature, was+1)
+		}
+		seen[k.Signature] = i
 	}
 	return list, nil
 }

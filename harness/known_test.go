@@ -44,13 +44,17 @@ func TestKnownFailuresCountUntilTheyExpire(t *testing.T) {
 // TestKnownFailuresRefuse what is no list of them, with the entry and what was expected.
 func TestKnownFailuresRefuse(t *testing.T) {
 	for text, word := range map[string]string{
-		``:                                    "expected a JSON array",
-		`{}`:                                  "expected a JSON array",
+		``:                                    "the file is empty, expected a JSON array",
+		`null`:                                "null, expected a JSON array",
+		`{}`:                                  "a JSON object, expected an array",
+		`[{"signature": 1}]`:                  "a JSON number, expected an array",
 		`[] x`:                                "expected the end of the file",
 		`[{"signature": "x", "why": "y"}]`:    `unknown field "why"`,
 		`[{"signature": "x", "reason": "y"}]`: `entry 1: expires "", expected a date`,
-		`[{"signature": "x", "reason": "y", "expires": "soon"}]`:      `entry 1: expires "soon"`,
-		`[{"signature": "", "reason": "y", "expires": "2026-01-01"}]`: "entry 1: signature",
+		`[{"signature": "x", "reason": "y", "expires": "soon"}]`:                                                                   `entry 1: expires "soon"`,
+		`[{"signature": "", "reason": "y", "expires": "2026-01-01"}]`:                                                              "entry 1: signature",
+		`[{"signature": "x", "reason": " ", "expires": "2026-01-01"}]`:                                                             "entry 1: signature",
+		`[{"signature": "x", "reason": "y", "expires": "2026-01-01"}, {"signature": "x", "reason": "z", "expires": "2027-01-01"}]`: "entry 2: signature \"x\", which entry 1 has already",
 	} {
 		if _, err := ReadKnown([]byte(text)); err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("%s: %v, expected an error with %q", text, err, word)

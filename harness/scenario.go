@@ -44,8 +44,13 @@ func ScenarioOptions(run history.Run) []string {
 func ScenarioRun(options []string, plan string) (history.Run, error) {
 	run := Defaults()
 	fields := reflect.ValueOf(&run).Elem()
+	seen := map[string]bool{}
 	for _, option := range options {
 		name, value, _ := strings.Cut(option, "=")
+		if seen[name] {
+			return run, fmt.Errorf("option %q, expected %s once", option, name)
+		}
+		seen[name] = true
 		switch i := slices.Index(scenarioFields, name); {
 		case strings.Contains(name, "."):
 			run.Config[name] = value

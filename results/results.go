@@ -132,7 +132,12 @@ func (d Dir) WriteHistory(h *history.History) error {
 	return history.WriteJournal(d.file(historyFile), h)
 }
 
-// HistoryPath is where the journal lies, for a run that writes it as it goes.
+// Plan reads plan.txt, which stands beside run.json for people: what is replayed is the plan in run.json.
+func (d Dir) Plan() (string, error) {
+	text, err := d.read(planFile, runBytesMax)
+	return string(text), err
+}
+
 func (d Dir) HistoryPath() string { return d.file(historyFile) }
 
 // ReportPath is where the page lies.

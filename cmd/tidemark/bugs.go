@@ -39,6 +39,12 @@ func bugsCommand() *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
+			if f := c.Flags(); f.Changed("master") && f.Changed("seed") {
+				return usage(errors.New("--master and --seed, expected one of them: they mean the same"))
+			}
+			if list && w.renew != "" {
+				return usage(errors.New("--list with --renew, expected either"))
+			}
 			if list {
 				if w.json {
 					return printJSON(c.OutOrStdout(), listedBugs(entries), exitValid)
@@ -159,7 +165,10 @@ func bugEntries(names []string, beyond bool) ([]bug.Entry, error) {
 		return bug.Registry, nil
 	}
 	var entries []bug.Entry
-	for _, name := range names {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return nil, fmt.Errorf("%s twice, expected each bug once", name)
+		}
 		e, ok := bug.Find(bug.Name(name))
 		if !ok {
 			_, err := bug.Parse(name)
@@ -186,6 +195,11 @@ func drawn(entries []bug.Entry, n int, seed uint64) []bug.Entry {
 
 func bugs(c *cobra.Command, p harness.Proof, entries []bug.Entry, w bugsWanted) error {
 	out := c.OutOrStdout()
+	if w.markdown != "" {
+		if err := writable(w.markdown); err != nil {
+			return usage(fmt.Errorf("--markdown: %w", err))
+		}
+	}
 	if w.scenarios != "" {
 		if err := os.MkdirAll(w.scenarios, 0o755); err != nil {
 			return trouble(err)
@@ -227,6 +241,19 @@ func bugs(c *cobra.Command, p harness.Proof, entries []bug.Entry, w bugsWanted) 
 		return ended(exitViolation)
 	}
 	return nil
+}
+
+// writable reports why a file cannot be written, before all the work whose outcome it is to hold. It leaves what is there as it is, and no new file.
+func writable(path string) error {
+	_, missing := os.Lstat(path)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil || missing == nil {
+		return err
+	}
+	return os.Remove(path)
 }
 
 // writeJSON writes a value to a file.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -81,6 +82,9 @@ func huntCommand() *cobra.Command {
 			if h.Draw, err = drawing(configs, run, c.Flags().Changed); err != nil {
 				return usage(err)
 			}
+			if hashes && w.json {
+				return usage(errors.New("--hashes with --json, expected either"))
+			}
 			if hashes {
 				return printHashes(c, h)
 			}
@@ -108,7 +112,7 @@ func huntCommand() *cobra.Command {
 	f.StringVar(&known, "known", "", "file with known failures, which count as none until they expire: a JSON array of {signature, reason, expires}")
 	f.BoolVar(&w.json, "json", false, "print the tally as JSON")
 	f.BoolVar(&w.twice, "twice", false, "run each seed again in another process and compare")
-	f.BoolVar(&hashes, "hashes", false, "print only number and trace hash of each run")
+	f.BoolVar(&hashes, "hashes", false, "print only number and trace hash of each run; ends with 0 whatever the runs came to")
 	f.Float64Var(&w.allowVacuous, "allow-vacuous", 5, "per cent of the runs that may be vacuous")
 	return c
 }
@@ -130,12 +134,25 @@ func drawing(configs string, run history.Run, given func(flag string) bool) (fun
 	return func(seed uint64, run history.Run) history.Run { return harness.Draw(seed, run, kept) }, nil
 }
 
-// printHashes is what the second process of --twice does.
+// printHashes is what the second process of --twice does: the hashes by the runs' numbers, whatever else came of the runs.
 func printHashes(c *cobra.Command, h harness.Hunt) error {
-	out := bufio.NewWriter(c.OutOrStdout())
-	h.Each = func(n int, res *harness.Result, _ error) { fmt.Fprintf(out, "%d %016x\n", n, res.Hash) }
+	hashes, failed := map[int]uint64{}, error(nil)
+	h.Each = func(n int, res *harness.Result, err error) {
+		if err != nil {
+			failed = fmt.Errorf("%s: %w", harness.RunName(n), err)
+			return
+		}
+		hashes[n] = res.Hash
+	}
 	h.Go(c.Context())
-	return out.Flush()
+	out := bufio.NewWriter(c.OutOrStdout())
+	for _, n := range slices.Sorted(maps.Keys(hashes)) {
+		fmt.Fprintf(out, "%d %016x\n", n, hashes[n])
+	}
+	if err := errors.Join(failed, out.Flush()); err != nil {
+		return trouble(err)
+	}
+	return nil
 }
 
 // hunted is a hunt that was carried out.
@@ -145,6 +162,7 @@ type hunted struct {
 	failing map[int]*harness.Result // those of which a directory was kept
 	dirs    map[int]results.Dir     // where they are
 	first   firsts
+	lost    error              // why something of it could not be kept
 	again   func(n int) string // the line that carries out run n once more
 }
 
@@ -161,7 +179,7 @@ func (h *hunted) kept(n int) harness.Kept {
 }
 
 // carryOut carries out a hunt and keeps the first runs that failed.
-func carryOut(c *cobra.Command, h harness.Hunt, w huntWanted) (*hunted, error) {
+func carryOut(c *cobra.Command, h harness.Hunt, w huntWanted) *hunted {
 	log := c.ErrOrStderr()
 	out := &hunted{found: map[int]uint64{}, failing: map[int]*harness.Result{}, dirs: map[int]results.Dir{}, first: firsts{}}
 	out.again = func(n int) string { return harness.RepeatLine(w.options, h.Master, n) }
@@ -172,8 +190,8 @@ func carryOut(c *cobra.Command, h harness.Hunt, w huntWanted) (*hunted, error) {
 	}
 	h.Each = func(n int, res *harness.Result, err error) {
 		bar.step(res, err)
-		out.found[n] = res.Hash
 		if err == nil {
+			out.found[n] = res.Hash
 			out.first.note(n, res)
 		}
 		switch {
@@ -194,11 +212,12 @@ func carryOut(c *cobra.Command, h harness.Hunt, w huntWanted) (*hunted, error) {
 		}
 		d, err := keep(c.Context(), w.out, out.failing[n])
 		if err != nil {
-			return out, err
+			out.lost = errors.Join(out.lost, fmt.Errorf("%s, seed %d: its directory could not be written: %w", harness.RunName(n), out.failing[n].Run.Seed, err))
+			continue
 		}
 		out.dirs[n] = d
 	}
-	return out, nil
+	return out
 }
 
 func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
@@ -207,17 +226,15 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 	warnLate(log, h.Run)
 	begun := time.Now()
 	w.options = givenBut(c, huntsAlone...)
-	carried, err := carryOut(c, h, w)
-	if err != nil {
-		return trouble(err)
-	}
+	carried := carryOut(c, h, w)
 	tally := carried.tally
+	var err error
 	var told campaignTold
 	if h.Seeds > 1 {
 		campaign := harness.NewCampaign(huntLabel(c), begun, h.Master, againLine(c, h.Master))
 		campaign.Parts = append(campaign.Parts, h.Part("hunt", tally, c.Context().Err() == nil, w.allowVacuous, carried.kept))
 		if told, err = keepCampaign(w.out, campaign, begun); err != nil {
-			return trouble(err)
+			carried.lost = errors.Join(carried.lost, err)
 		}
 	}
 	if w.json {
@@ -227,6 +244,9 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 		out = log // stdout holds the tally alone
 	} else {
 		fmt.Fprint(out, tally)
+		if tally.Runs == 0 && tally.Errors == 0 {
+			fmt.Fprintln(out, "inconclusive: no run came to its end")
+		}
 		if h.Run.Plan != "" {
 			fmt.Fprintf(out, "the plan broke the contract in %d of %d runs\n", tally.Invalid, tally.Runs)
 		}
@@ -241,7 +261,7 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 		fmt.Fprintf(out, "%s: %s, seed %d: %s\n  %s: %s\n", v.Status, harness.RunName(n), carried.failing[n].Run.Seed, v.Reason, harness.ReplayWord(h.Run), harness.ReplayLine(carried.dirs[n]))
 	}
 	if err := w.reduce(c, h, out, tally.Groups, carried.first); err != nil {
-		return trouble(err)
+		carried.lost = errors.Join(carried.lost, err)
 	}
 	if h.Run.World == harness.Contained {
 		left, err := leftByContainers()
@@ -259,7 +279,14 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 	if told.Page != "" {
 		fmt.Fprintf(out, "campaign: %s: %s\n", told.Page, told.Difference.Sentence())
 	}
-	return ended(huntExit(c.Context(), tally, w.allowVacuous))
+	code := huntExit(c.Context(), tally, w.allowVacuous)
+	if carried.lost == nil {
+		return ended(code)
+	}
+	if code != exitViolation {
+		code = exitHarness
+	}
+	return &outcome{code, carried.lost}
 }
 
 // lasting says how long the runs of a hunt are, if they are all of one length.

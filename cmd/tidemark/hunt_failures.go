@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,8 +39,8 @@ func (w huntWanted) check(world string) error {
 func recall(log io.Writer, h *harness.Hunt, corpus, known string) (err error) {
 	h.Today = time.Now()
 	if corpus != "" {
-		if h.Corpus, err = harness.ReadCorpus(corpus); err != nil {
-			return fmt.Errorf("--corpus: %w", err)
+		if h.Corpus, err = readCorpus(corpus); err != nil {
+			return err
 		}
 		if len(h.Corpus) == 0 {
 			fmt.Fprintf(log, "the corpus %s has no scenario yet\n", corpus)
@@ -56,6 +57,18 @@ func recall(log io.Writer, h *harness.Hunt, corpus, known string) (err error) {
 		return fmt.Errorf("--known %s: %w", known, err)
 	}
 	return nil
+}
+
+// readCorpus reads the corpus of --corpus, whose directory must be there: a misspelt one would hold nothing, and everything in it would pass.
+func readCorpus(dir string) ([]harness.CorpusRun, error) {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("--corpus %s: no such directory, expected one, which may be empty", dir)
+	}
+	corpus, err := harness.ReadCorpus(dir)
+	if err != nil {
+		return nil, fmt.Errorf("--corpus: %w", err)
+	}
+	return corpus, nil
 }
 
 // signaturesMax bounds the signatures of which a hunt keeps a run.

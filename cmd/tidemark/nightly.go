@@ -77,6 +77,11 @@ func nightlyCommand() *cobra.Command {
 			}
 			if known != "" {
 				var h harness.Hunt
+				if n.w.corpus != "" {
+					if _, err := readCorpus(n.w.corpus); err != nil {
+						return usage(err)
+					}
+				}
 				if err := recall(c.ErrOrStderr(), &h, "", known); err != nil {
 					return usage(err)
 				}
@@ -232,10 +237,7 @@ func (n *night) corpus(c *cobra.Command, share time.Duration) (index.Part, error
 		}
 	}
 	h.Budget = share
-	carried, err := carryOut(c, h, n.w)
-	if err != nil {
-		return index.Part{}, err
-	}
+	carried := carryOut(c, h, n.w)
 	p := h.Part(harness.NightCorpus, carried.tally, c.Context().Err() == nil, 100, carried.kept)
 	switch {
 	case len(h.Corpus) == 0:
@@ -243,7 +245,7 @@ func (n *night) corpus(c *cobra.Command, share time.Duration) (index.Part, error
 	case p.Done && p.Runs < len(h.Corpus):
 		p = harness.Doubted(p, "not the whole corpus", fmt.Sprintf("there was time for %d of %d scenarios", p.Runs, len(h.Corpus)))
 	}
-	return p, nil
+	return p, carried.lost
 }
 
 func (n *night) hunt(c *cobra.Command, share time.Duration) (index.Part, error) {
@@ -259,13 +261,10 @@ func (n *night) hunt(c *cobra.Command, share time.Duration) (index.Part, error) 
 	if n.bug != "" {
 		w.options = []string{"--bug", n.bug}
 	}
-	carried, err := carryOut(c, h, w)
-	if err != nil {
-		return index.Part{}, err
-	}
+	carried := carryOut(c, h, w)
 	p := h.Part(harness.NightHunt, carried.tally, c.Context().Err() == nil, n.w.allowVacuous, carried.kept)
 	p.Again = harness.OptionsLine("hunt", w.options, "--master", n.master, "--max-seeds", carried.tally.Runs)
-	return p, n.reduce(c, h, carried)
+	return p, errors.Join(carried.lost, n.reduce(c, h, carried))
 }
 
 // reduce shrinks the first failures that nobody knows, and takes them into the corpus.
@@ -372,16 +371,11 @@ func (n *night) contained(c *cobra.Command, part, target string, share time.Dura
 	if h.Run.Bug != "" {
 		w.options = append(w.options, "--bug", h.Run.Bug)
 	}
-	carried, err := carryOut(c, h, w)
-	if err != nil {
-		return index.Part{}, err
-	}
-	if _, err := leftByContainers(); err != nil {
-		return index.Part{}, err
-	}
+	carried := carryOut(c, h, w)
 	p := h.Part(part, carried.tally, c.Context().Err() == nil, max(n.w.allowVacuous, 50), carried.kept)
 	p.Again = harness.OptionsLine("hunt", w.options, "--master", n.master, "--max-seeds", runs)
-	return p, nil
+	_, left := leftByContainers()
+	return p, errors.Join(carried.lost, left)
 }
 
 // exitOfCampaign is the exit code of a campaign's status.

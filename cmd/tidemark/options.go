@@ -158,6 +158,10 @@ const textMax = 1 << 20
 
 // readBounded reads a small text file.
 func readBounded(path string) ([]byte, error) {
+	// A pipe that nobody writes to would stand still here, deaf to signals; one of /dev/fd has its writer, the shell.
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !strings.HasPrefix(path, "/dev/") {
+		return nil, fmt.Errorf("%s: %v, expected a file", path, info.Mode())
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

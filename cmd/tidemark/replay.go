@@ -33,6 +33,9 @@ func replayCommand() *cobra.Command {
 			if err := harness.Verify(run); err != nil {
 				return usage(fmt.Errorf("%s: %w", filepath.Join(d.Path, "run.json"), err))
 			}
+			if plan, err := d.Plan(); err == nil && plan != run.Plan {
+				fmt.Fprintf(c.ErrOrStderr(), "%s was changed: what is carried out is the plan in run.json (run --plan FILE carries out another)\n", filepath.Join(d.Path, "plan.txt"))
+			}
 			if err := t.check(run.World, run.Brokers); err != nil {
 				return usage(err)
 			}

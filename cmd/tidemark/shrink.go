@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,6 +45,16 @@ func shrinkCommand() *cobra.Command {
 			if s.Budget < 0 || s.Workers < 1 || s.Workers > 1024 {
 				return usage(fmt.Errorf("--budget %v, --workers %d, expected a positive duration or 0s for no limit, and 1 to 1024", s.Budget, s.Workers))
 			}
+			if scenario != "" {
+				if err := writable(scenario); err != nil {
+					return usage(fmt.Errorf("--as-scenario: %w", err))
+				}
+			}
+			free, err := alone(d.Path)
+			if err != nil {
+				return usage(err)
+			}
+			defer free()
 			s.Run = run
 			return shrink(c, s, d, out, scenario, asJSON)
 		},
@@ -82,6 +93,19 @@ func shrink(c *cobra.Command, s harness.Shrink, d results.Dir, outDir, scenario 
 		return &outcome{code: exitInterrupted}
 	}
 	return nil
+}
+
+// alone keeps other processes from shrinking the run of a directory meanwhile; free ends that, and so does the end of the process.
+func alone(dir string) (free func(), err error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = f.Close() // it was only read
+		return nil, fmt.Errorf("%s: another process is shrinking this run (%w)", dir, err)
+	}
+	return func() { _ = f.Close() }, nil // it was only read
 }
 
 // showShrunk prints what is left of the run in a directory, keeps it, and tells of it in that run's report.
