@@ -42,18 +42,24 @@ func scenarios(t *testing.T, dir string, tell func(*testing.T, history.Run) stri
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
 			t.Parallel()
 			datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-				var options []string
-				for _, arg := range d.CmdArgs {
-					options = append(options, arg.Key+"="+strings.Join(arg.Vals, ","))
-				}
-				run, err := ScenarioRun(options, d.Input)
-				if err != nil || d.Cmd != "run" {
-					t.Fatalf("%s: %v, expected run", d.Cmd, err)
-				}
-				return tell(t, run)
+				return tell(t, scenario(t, d))
 			})
 		})
 	}
+}
+
+// scenario reads the run that a scenario's file tells.
+func scenario(t *testing.T, d *datadriven.TestData) history.Run {
+	t.Helper()
+	var options []string
+	for _, arg := range d.CmdArgs {
+		options = append(options, arg.Key+"="+strings.Join(arg.Vals, ","))
+	}
+	run, err := ScenarioRun(options, d.Input)
+	if err != nil || d.Cmd != "run" {
+		t.Fatalf("%s: %v, expected run", d.Cmd, err)
+	}
+	return run
 }
 
 // TestScenariosReadBack writes runs as scenarios and reads them back: nothing but the seed's draw of a plan may be lost.

@@ -44,6 +44,19 @@ func TestScreenshotOfParts(t *testing.T) {
 	}
 }
 
+// TestTourOfAReport goes through a report as a reader does.
+func TestTourOfAReport(t *testing.T) {
+	d := Dir{*screenshotOf}
+	if *screenshotOf == "" {
+		d = finished(t, hostile)
+	}
+	o, err := d.Outcome()
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser.Open(t, *scheme).Tour(t, d.ReportPath(), headline(o.Verdict))
+}
+
 // TestScreenshot takes the picture that the README shows, see `make screenshot`.
 func TestScreenshot(t *testing.T) {
 	report, to := filepath.Join(*screenshotOf, reportFile), *screenshotTo

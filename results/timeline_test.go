@@ -223,6 +223,13 @@ func TestLinksIntoThePage(t *testing.T) {
 		t.Errorf("after a reload the timeline shows %v to %v, expected %v to %v", f, u, from, to)
 	}
 	b.Until(t, fmt.Sprintf(`document.getElementById("ops-count").textContent === %q`, count))
+	// A link that is followed while the timeline comes to rest is not lost to the address of the view.
+	b.Do(t, chromedp.Focus(chromedp.ID("timeline")), chromedp.KeyEvent("+"))
+	browser.Eval[bool](t, b, `addEventListener("hashchange", (e) => e.stopImmediatePropagation(), { once: true, capture: true }); location.hash = "#op-31"; true`)
+	b.Until(t, `Math.abs(tidemark.from - parseFloat(document.getElementById("timeline-range").textContent)) < 0.002`)
+	if hash := browser.Eval[string](t, b, `location.hash`); hash != "#op-31" {
+		t.Errorf("the timeline that came to rest replaced #op-31 by %s", hash)
+	}
 	// Where storage of the page's address is refused, or nonsense stands in it, the page stays whole.
 	for _, hash := range []string{"#ops?from=1e99&to=-5&kind=999&client=x", "#t=1e999", "#op-999999999999", "#%%%", "#ops?" + hostile} {
 		browser.Eval[bool](t, b, fmt.Sprintf(`location.hash = %q; true`, hash))

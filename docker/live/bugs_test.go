@@ -136,6 +136,13 @@ func TestBugs(t *testing.T) {
 // contain carries out a run in containers and returns its verdict.
 func contain(t *testing.T, run history.Run) checker.Verdict {
 	t.Helper()
+	_, res := carryOut(t, run)
+	return res.Verdict
+}
+
+// carryOut runs in containers.
+func carryOut(t *testing.T, run history.Run) (results.Dir, *harness.Result) {
+	t.Helper()
 	run.Started = time.Now().UTC()
 	d, err := results.Create(t.TempDir(), run)
 	if err != nil {
@@ -145,5 +152,5 @@ func contain(t *testing.T, run history.Run) checker.Verdict {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return res.Verdict
+	return d, res
 }

@@ -54,15 +54,13 @@ func Open(t testing.TB, scheme string) *Tab {
 	}
 	alloc, stopAlloc := chromedp.NewExecAllocator(context.Background(), options...)
 	tab, closeTab := chromedp.NewContext(alloc)
-	bounded, cancel := context.WithTimeout(tab, 3*time.Minute)
 	t.Cleanup(func() {
-		cancel()
 		closeTab()
 		stopAlloc()
 		_ = os.RemoveAll(profile)
 	})
-	b := &Tab{ctx: bounded, profile: profile}
-	if err := chromedp.Listen(tab, b.listen); err != nil { // starts the browser, which outlives the bound
+	b := &Tab{ctx: tab, profile: profile}
+	if err := chromedp.Listen(tab, b.listen); err != nil { // starts the browser
 		t.Fatalf("chromium does not start: %v", err)
 	}
 	Call(t, b, network.Enable, network.EnableParams{})
@@ -99,10 +97,15 @@ func (b *Tab) listen(event any) {
 	}
 }
 
+// stepMax is how long one step may take, on a machine that has much else to do.
+const stepMax = 2 * time.Minute
+
 // Do runs actions that return nothing.
 func (b *Tab) Do(t testing.TB, actions ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
-	if err := chromedp.Do(b.ctx, actions...); err != nil {
+	ctx, cancel := context.WithTimeout(b.ctx, stepMax)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
 		t.Fatalf("chromium: %v", err)
 	}
 }
@@ -110,7 +113,9 @@ func (b *Tab) Do(t testing.TB, actions ...chromedp.Action[chromedp.Void]) {
 // Run runs an action and returns its value.
 func Run[T any](t testing.TB, b *Tab, action chromedp.Action[T]) T {
 	t.Helper()
-	value, err := chromedp.Run(b.ctx, action)
+	ctx, cancel := context.WithTimeout(b.ctx, stepMax)
+	defer cancel()
+	value, err := chromedp.Run(ctx, action)
 	if err != nil {
 		t.Fatalf("chromium: %v", err)
 	}
@@ -127,7 +132,9 @@ func Eval[T any](t testing.TB, b *Tab, expression string) T {
 func (b *Tab) Until(t testing.TB, condition string) {
 	t.Helper()
 	wait := fmt.Sprintf(`new Promise((done) => { const look = () => ((%s) ? done(true) : setTimeout(look, 20)); look(); })`, condition)
-	if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](wait, chromedp.EvalAwaitPromise)); err != nil {
+	ctx, cancel := context.WithTimeout(b.ctx, stepMax)
+	defer cancel()
+	if _, err := chromedp.Run(ctx, chromedp.Evaluate[bool](wait, chromedp.EvalAwaitPromise)); err != nil {
 		t.Fatalf("waiting for %s: %v", condition, err)
 	}
 }
@@ -135,7 +142,9 @@ func (b *Tab) Until(t testing.TB, condition string) {
 // Call carries out a command of the DevTools protocol.
 func Call[P, R any](t testing.TB, b *Tab, command cdp.Command[P, R], params P) {
 	t.Helper()
-	if _, err := chromedp.Call(b.ctx, command, params); err != nil {
+	ctx, cancel := context.WithTimeout(b.ctx, stepMax)
+	defer cancel()
+	if _, err := chromedp.Call(ctx, command, params); err != nil {
 		t.Fatalf("chromium: %v", err)
 	}
 }
@@ -223,19 +232,4 @@ func (b *Tab) ProcessorTime(t testing.TB) time.Duration {
 		}
 	}
 	return time.Duration(ticks) * 10 * time.Millisecond
-}
-
-// OpenReport opens the page of a run from the disk, and waits until it can be used.
-func (b *Tab) OpenReport(t testing.TB, path string) (url string) {
-	t.Helper()
-	url = "file://" + path
-	b.Do(t, chromedp.Navigate(url))
-	b.Until(t, `document.documentElement.dataset.ready`)
-	return url
-}
-
-// See scrolls to what a selector of a run's page selects, and waits until the charts there are drawn.
-func (b *Tab) See(t testing.TB, selector string) {
-	t.Helper()
-	b.Until(t, fmt.Sprintf(`[...document.querySelectorAll(%q)].flatMap((e) => [e, ...e.querySelectorAll(".chart")]).every((e) => (e.scrollIntoView({ block: "center" }), !e.matches(".chart[role]") || e.childElementCount > 0))`, selector))
 }

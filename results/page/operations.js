@@ -305,20 +305,24 @@
   };
 
   // The view as a link: #ops?outcome=3&from=1.5&to=2.
-  let following = false;
+  let following = false, address = location.hash; // as it was followed or set last: another one is a link that is about to be followed
+  const set = (hash) => {
+    try {
+      history.replaceState(null, "", hash);
+    } catch { /* a browser may refuse it on file:// */ }
+    address = location.hash;
+  };
   const remember = () => {
-    if (following || !started) return;
+    if (following || !started || location.hash !== address) return;
     const link = new URLSearchParams();
     for (const f of ["text", ...filters]) if (field(f).value !== "") link.set(f, field(f).value);
     if (view.from !== whole.from || view.to !== whole.to) {
       link.set("from", view.from.toFixed(6));
       link.set("to", view.to.toFixed(6));
     }
-    const text = link.toString(), old = location.hash;
-    if (text === "" && !old.startsWith("#ops?")) return;
-    try {
-      history.replaceState(null, "", text === "" ? "#operations" : "#ops?" + text);
-    } catch { /* a browser may refuse it on file:// */ }
+    const text = link.toString();
+    if (text !== "") set("#ops?" + text);
+    else if (address.startsWith("#ops?")) set("#operations");
   };
   const clear = () => ["text", ...filters].forEach((f) => { field(f).value = ""; });
   const select = (i, around) => {
@@ -334,7 +338,7 @@
     repaint();
   };
   const follow = () => {
-    const hash = location.hash;
+    const hash = address = location.hash;
     following = true;
     try {
       const id = /^#op-(\d{1,15})$/.exec(hash), moment = /^#t=(\d{1,9}(?:\.\d{1,9})?)$/.exec(hash);
@@ -412,9 +416,7 @@
       const i = hit(e);
       if (i >= 0) {
         select(i);
-        try {
-          history.replaceState(null, "", "#op-" + ops.id[i]);
-        } catch { /* as above */ }
+        set("#op-" + ops.id[i]);
       }
     }
     drag = null;
