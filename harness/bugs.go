@@ -47,6 +47,7 @@ type BugRow struct {
 	Signature string        `json:"signature,omitempty"`
 	Number    int           `json:"number"`                // of the run that showed it
 	Seed      uint64        `json:"seed,string,omitempty"` // its seed
+	From      Descent       `json:"from,omitzero"`         // how it came about, if it goes on from other runs
 	Lead      []string      `json:"lead,omitempty"`        // the lines that were added to its plan, where an invariant was broken
 	Pursued   int           `json:"runsThatPursuedLeads"`  // besides Runs
 	Runs      int           `json:"runs"`                  // that came to their end
@@ -57,6 +58,9 @@ type BugRow struct {
 	Simulated float64       `json:"simulatedSeconds"`
 	Seconds   float64       `json:"seconds"` // to detection, or of the whole search
 	Shrunk    *ShrunkBug    `json:"shrunk,omitempty"`
+
+	// Others are violations of other classes that the search has seen on its way, runs by class.
+	Others map[checker.Class]int `json:"runsOfOtherClasses,omitempty"`
 
 	result *Result // the run that showed it
 }
@@ -81,11 +85,11 @@ func (p Proof) Search(ctx context.Context, e bug.Entry) (BugRow, error) {
 	row := BugRow{Bug: e.Name, Row: e.Row, Source: e.Source, Mutation: e.Mutation, Shows: e.Shows, Visible: e.Visible, Status: BugMissed}
 	run := p.Base
 	run.Bug = string(e.Name)
-	h := Hunt{Run: run, Master: p.Master, Seeds: p.Seeds, Budget: p.Budget, Workers: p.Workers, UntilFirst: true}
+	h := Hunt{Run: run, Master: p.Master, Seeds: p.Seeds, Budget: p.Budget, Workers: p.Workers, Until: row.shownBy, SplitAfter: SplitAfter}
 	h.Draw = func(seed uint64, run history.Run) history.Run { return Draw(seed, run, p.Kept) }
 	h.Carry = func(ctx context.Context, run history.Run) (*Result, error) {
 		if !e.Visible {
-			return Simulate(ctx, run, Watch{})
+			return Simulate(ctx, run, Watch{Near: true})
 		}
 		return search(ctx, run)
 	}
@@ -142,7 +146,7 @@ func (r *BugRow) control(ctx context.Context) {
 	}
 }
 
-// take counts a run, and keeps the first by number that broke the contract.
+// take counts a run, and keeps the first by number that showed the bug as what it is, or, until there is one, that broke the contract.
 func (r *BugRow) take(n int, res *Result, err error) {
 	if err != nil {
 		if r.Errors++; r.Errors == 1 {
@@ -155,15 +159,29 @@ func (r *BugRow) take(n int, res *Result, err error) {
 	if res.Differs > 0 {
 		r.Differed++
 	}
-	if res.Verdict.Status != checker.Invalid || r.result != nil && r.Number < n {
+	if res.Verdict.Status != checker.Invalid {
 		return
 	}
-	first := &res.Verdict.Findings[0]
-	r.result, r.Number, r.Seed, r.Lead, r.Class, r.Signature = res, n, res.Run.Seed, res.Lead, first.Class, first.Signature
+	first, shown := &res.Verdict.Findings[0], r.shownBy(res)
+	if !shown {
+		if r.Others == nil {
+			r.Others = map[checker.Class]int{}
+		}
+		r.Others[first.Class]++
+	}
+	if was := r.Status == BugFound; r.result != nil && (was && !shown || was == shown && r.Number < n) {
+		return
+	}
+	r.result, r.Number, r.Seed, r.From, r.Lead, r.Class, r.Signature = res, n, res.Run.Seed, res.From, res.Lead, first.Class, first.Signature
 	r.Status = BugOtherClass
-	if slices.Contains(r.Shows, string(first.Class)) {
+	if shown {
 		r.Status = BugFound
 	}
+}
+
+// shownBy reports whether a run shows the bug as what it is.
+func (r *BugRow) shownBy(res *Result) bool {
+	return res.Verdict.Status == checker.Invalid && slices.Contains(r.Shows, string(res.Verdict.Findings[0].Class))
 }
 
 // BugTally is the proof as a whole.

@@ -2,6 +2,8 @@ package harness
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"tidemark/broker/bug"
@@ -18,15 +20,26 @@ func (r *BugRow) Outcome() string {
 	case BugOtherClass:
 		text += " (WRONG CLASS, expected " + strings.Join(r.Shows, " or ") + ")"
 	}
+	if r.Status == BugFound {
+		text += r.elsewhere()
+	}
 	if !r.Visible {
 		text += " [with invariants]"
 	}
 	return text
 }
 
+// elsewhere tells of the runs that broke their contract otherwise; "" if there are none.
+func (r *BugRow) elsewhere() (text string) {
+	for _, class := range slices.Sorted(maps.Keys(r.Others)) {
+		text += fmt.Sprintf(", besides %s in %d", class, r.Others[class])
+	}
+	return text
+}
+
 // Again is the line that repeats the run that showed a bug.
 func (r *BugRow) Again(master uint64) string {
-	return RepeatLine([]string{"--bug", string(r.Bug)}, master, r.Number)
+	return RepeatLine([]string{"--bug", string(r.Bug)}, master, r.Number, r.From)
 }
 
 // Summary is the proof in a few lines.
@@ -59,13 +72,17 @@ func (t BugTally) Markdown() string {
 		"by what clients and logs tell alone. *Lines* is what shrinking left of the plan. *Run* is the number of the\n" +
 		"run that showed the bug, which repeats by\n\n")
 	fmt.Fprintf(&out, "    bin/tidemark hunt --bug NAME --master %d --first RUN --max-seeds 1\n\n", t.Master)
+	out.WriteString("After the first 200, every other run goes on from an earlier one in which something rare nearly happened; such a one repeats by the number behind *from*, with the flag behind that.\n")
 	out.WriteString("Behind a number may stand further lines of its plan: the search adds them where the simulator sees an invariant broken, to show clients what that means.\n\n")
 	out.WriteString("| bug | source | found as | run | runs | differed | seconds | lines |\n|---|---|---|---:|---:|---:|---:|---:|\n")
 	for i := range t.Rows {
 		r := &t.Rows[i]
-		found, lines, number := string(r.Class), "", ""
+		found, lines, number := string(r.Class)+r.elsewhere(), "", ""
 		if r.Seed != 0 {
 			number = fmt.Sprint(r.Number)
+		}
+		if len(r.From.Splits) > 0 {
+			number += fmt.Sprintf(", from %d by `--split %v`", r.From.First, r.From)
 		}
 		if r.Status != BugFound {
 			found = strings.TrimSuffix(r.Outcome(), " [with invariants]")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tidemark/broker/bug"
+	"tidemark/checker"
 )
 
 // TestTheProofTellsWhatItFound looks for one bug with one and with two workers: the same run shows it, as the class that it shows as.
@@ -28,13 +29,13 @@ func TestTheProofTellsWhatItFound(t *testing.T) {
 	}
 }
 
-// TestAWrongClassIsNoProof asks for another class than the one that the bug shows as.
+// TestAWrongClassIsNoProof asks for another class than the one that the bug shows as: the search goes on, and counts those that it sees.
 func TestAWrongClassIsNoProof(t *testing.T) {
 	e, _ := bug.Find(bug.AckBeforeReplication)
 	e.Shows = []string{"phantom"}
-	p := Proof{Base: Defaults(), Master: 1, Budget: time.Minute, Seeds: 100, Workers: 1, Shrinking: time.Minute}
+	p := Proof{Base: Defaults(), Master: 1, Budget: time.Minute, Seeds: 12, Workers: 1, Shrinking: time.Minute}
 	row, err := p.Search(t.Context(), e)
-	if err != nil || row.Status != BugOtherClass || row.Shrunk != nil {
+	if err != nil || row.Status != BugOtherClass || row.Shrunk != nil || row.Runs != 12 || row.Others[checker.LostWrite] == 0 {
 		t.Fatalf("%+v, %v, expected %s, and nothing shrunk", row, err, BugOtherClass)
 	}
 	if words := row.Outcome(); !strings.Contains(words, "WRONG CLASS, expected phantom") {

@@ -30,8 +30,14 @@ type Hunt struct {
 	// by number: runs with lower numbers that are under way come to their end, those with higher ones are cut off.
 	UntilFirst bool
 	UntilClass checker.Class
+	// Until, if set, stops at the first run that it is true of, likewise.
+	Until func(*Result) bool
 	// Draw, if set, makes of a seed and Run the run to carry out, but for its plan; nil takes Run as it is.
 	Draw func(seed uint64, run history.Run) history.Run
+	// SplitAfter, if above 0, is after how many runs every other one goes on from an earlier one in which something nearly happened; Carry must keep that
+	// (Watch.Near). Splits, if set, lead from each run to the one to carry out instead.
+	SplitAfter int
+	Splits     []Split
 	// Carry carries out one run; nil is Simulate.
 	Carry func(context.Context, history.Run) (*Result, error)
 	// Each, if set, is called with every result, one at a time, in no particular order; an error of the run is with it.
@@ -70,6 +76,7 @@ type Failure struct {
 	Number int            `json:"number"`
 	Status checker.Status `json:"status"`
 	Reason string         `json:"reason"`
+	From   Descent        `json:"from,omitzero"` // if it goes on from other runs
 	// Signature groups violations, see Signature; "" for a run that is not green for another reason.
 	Signature string `json:"signature,omitempty"`
 	// Known is why it is expected, Until the last day on which it is, Expired that it was and is no longer; "" if nobody knows it.
@@ -112,7 +119,7 @@ func (h Hunt) Go(ctx context.Context) Tally {
 		if h.Each != nil {
 			h.Each(n, res, err)
 		}
-		return h.UntilFirst && unknown || err == nil && h.UntilClass != "" && res.Shows(h.UntilClass)
+		return h.UntilFirst && unknown || err == nil && (h.UntilClass != "" && res.Shows(h.UntilClass) || h.Until != nil && h.Until(res))
 	}
 	ended := race(ctx, 0, len(h.Corpus), h.Workers, more, func(ctx context.Context, i int) bool {
 		run := h.Corpus[i].Run
@@ -120,32 +127,30 @@ func (h Hunt) Go(ctx context.Context) Tally {
 		return try(ctx, -1-i, func() (*Result, error) { return h.carry(ctx, run) })
 	})
 	if ended < 0 {
+		s := newSplits(h)
 		race(ctx, h.First, h.First+h.Seeds, h.Workers, more, func(ctx context.Context, n int) bool {
-			return try(ctx, n, func() (*Result, error) { return h.one(ctx, n) })
+			return try(ctx, n, func() (*Result, error) { return s.one(ctx, n) })
 		})
 	}
 	t.finish(time.Since(begun))
 	return t
 }
 
-func (h Hunt) one(ctx context.Context, n int) (*Result, error) {
+// draw is the run of a number.
+func (h Hunt) draw(n int) (history.Run, error) {
 	run := h.Run
 	run.Seed = SeedOf(h.Master, n)
 	if h.Draw != nil {
 		run = h.Draw(run.Seed, run)
 	}
-	run, err := Expand(run, run.Plan)
-	if err != nil {
-		return &Result{Run: run}, err
-	}
-	return h.carry(ctx, run)
+	return Expand(run, run.Plan)
 }
 
 func (h Hunt) carry(ctx context.Context, run history.Run) (*Result, error) {
 	if h.Carry != nil {
 		return h.Carry(ctx, run)
 	}
-	return Simulate(ctx, run, Watch{})
+	return Simulate(ctx, run, Watch{Near: h.SplitAfter > 0})
 }
 
 // Shows reports whether the verdict has an anomaly of a class, whether or not the contract allows it or another implies it.
@@ -165,7 +170,7 @@ func (t *Tally) add(h Hunt, n int, res *Result, err error) (unknown bool) {
 	if err != nil {
 		f := Failure{Number: n, Status: "error", Reason: err.Error()}
 		if res != nil {
-			f.Seed = res.Run.Seed
+			f.Seed, f.From = res.Run.Seed, res.From
 		}
 		t.Errors++
 		t.fail(f)
@@ -185,7 +190,7 @@ func (t *Tally) add(h Hunt, n int, res *Result, err error) (unknown bool) {
 		t.Unknown++
 	}
 	if v.Status != checker.Valid {
-		f := Failure{Seed: res.Run.Seed, Number: n, Status: v.Status, Reason: v.Reason, Signature: Signature(v)}
+		f := Failure{Seed: res.Run.Seed, Number: n, Status: v.Status, Reason: v.Reason, From: res.From, Signature: Signature(v)}
 		f.Known, f.Until, f.Expired = knownOn(h.Known, f.Signature, h.Today)
 		if v.Status == checker.Invalid && f.Known != "" {
 			t.Known++

@@ -32,7 +32,7 @@ type leadWay struct{ elected, alone time.Duration }
 // search carries a run out and judges it by what clients and logs tell. If that is right, but invariants were broken, it pursues them.
 func search(ctx context.Context, run history.Run) (*Result, error) {
 	var leads []checker.Broken
-	res, err := Simulate(ctx, run, Watch{Blind: true, Leads: &leads})
+	res, err := Simulate(ctx, run, Watch{Blind: true, Leads: &leads, Near: true})
 	if err != nil || res.Verdict.Status == checker.Invalid {
 		return res, err
 	}
@@ -51,9 +51,12 @@ func pursue(ctx context.Context, res *Result, leads []checker.Broken) (found *Re
 	if err != nil {
 		return nil, nil, 0, err
 	}
+	began, _ := loadBegan(res.History)
 	for _, lead := range leads[:min(len(leads), leadsMax)] {
+		end := time.Duration(lead.Time) - began + tailOfNemesis
 		for _, more := range leadLines(res, lead) {
 			run := res.Run
+			run.Duration = max(run.Duration, end+leadLength)
 			run.Plan = nemesis.Plan{Lines: append(slices.Clip(plan.Lines), more...)}.String()
 			tried++
 			again, err := Simulate(ctx, run, Watch{Blind: true})
@@ -75,7 +78,7 @@ func pursue(ctx context.Context, res *Result, leads []checker.Broken) (found *Re
 // all others stand still.
 func leadLines(res *Result, lead checker.Broken) (ways [][]nemesis.Line) {
 	began, loaded := loadBegan(res.History)
-	at, end := time.Duration(lead.Time)-began, res.Run.Duration-time.Second
+	at, end := time.Duration(lead.Time)-began, res.Run.Duration
 	if !loaded || at < 0 || !slices.Contains(Partitions(res.Run), lead.Partition) {
 		return nil
 	}

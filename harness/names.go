@@ -46,7 +46,10 @@ func Line(words ...any) string {
 }
 
 // RepeatLine is the line that carries out run n of a hunt alone, with the same options.
-func RepeatLine(options []string, master uint64, n int) string {
+func RepeatLine(options []string, master uint64, n int, from Descent) string {
+	if len(from.Splits) > 0 {
+		return OptionsLine("hunt", options, "--master", master, "--first", from.First, "--max-seeds", 1, "--split", from)
+	}
 	return OptionsLine("hunt", options, "--master", master, "--first", n, "--max-seeds", 1)
 }
 

@@ -23,6 +23,8 @@ type Result struct {
 	Differs int64         // decisions that the bug which is on changed (package bug)
 	Lead    []string      // the lines that were added to the plan, see pursue
 	Tries   int           // runs that pursued its leads
+	Near    []Near        // what nearly happened, kept on request
+	From    Descent       // how it came about, of a run of a hunt
 	Trail   []uint32      // of each event, the low half of the trace hash up to it; kept on request
 
 	Ground *history.Ground // what a run in containers stood on
@@ -42,6 +44,8 @@ type Watch struct {
 	Blind bool
 	// Leads, if set, is given the invariants that were broken, also where they are left out of the judgement.
 	Leads *[]checker.Broken
+	// Near keeps what nearly happened: what the brokers refused, and the invariants that were broken.
+	Near bool
 	// After, if set, looks at the world after every event that touched a broker.
 	After func(now time.Duration, b history.BrokerID, w *sim.World)
 }
@@ -72,7 +76,7 @@ func Simulate(ctx context.Context, run history.Run, watch Watch) (*Result, error
 		Record: func(s history.Step) { record.Step(s) },
 	}
 	opt.Trace = watch.Trace
-	if !watch.Blind || watch.Leads != nil {
+	if !watch.Blind || watch.Leads != nil || watch.Near {
 		opt.AfterEvent = eye.afterEvent
 	}
 	if watch.Trail {
@@ -94,6 +98,10 @@ func Simulate(ctx context.Context, run history.Run, watch Watch) (*Result, error
 		}
 		return w.Node(b)
 	}
+	var near nearby
+	if watch.Near {
+		near.watch(&opt, eye.node)
+	}
 	record = history.NewRecorder(func() time.Duration { return clock(w) }, nil)
 	record.Reserve(expected(run))
 	if w, err = sim.New(opt); err != nil {
@@ -113,6 +121,10 @@ func Simulate(ctx context.Context, run history.Run, watch Watch) (*Result, error
 		}
 	}
 	res.History = record.History()
+	if watch.Near {
+		near.broke(broken)
+		res.Near = near.sinceLoad(res.History)
+	}
 	if err != nil {
 		return res, fmt.Errorf("seed %d: %w", run.Seed, err)
 	}

@@ -175,8 +175,8 @@ func pick[T any](d dice, values []T, weights ...float64) T {
 // generatorDraws is how many runs GeneratorHash draws.
 const generatorDraws = 1000
 
-// GeneratorHash names the search: the hash over the configurations and plans of a thousand seeds, as they come without any option given, and over
-// how leads are pursued.
+// GeneratorHash names the search: the hash over the configurations and plans of a thousand seeds, as they come without any option given, over runs that are
+// split from those, and over how leads are pursued.
 // Two programs that print the same one search alike, whatever their sources look like.
 var GeneratorHash = sync.OnceValue(func() string {
 	h := sha256.New()
@@ -189,7 +189,12 @@ var GeneratorHash = sync.OnceValue(func() string {
 			return fmt.Sprintf("none (draw %d: %v)", n, err)
 		}
 		_ = enc.Encode(run) // neither a run nor a hash can fail
+		split, err := varied(0, n, run, Near{At: run.Duration / 2})
+		if err != nil {
+			return fmt.Sprintf("none (split %d: %v)", n, err)
+		}
+		_ = enc.Encode(split)
 	}
-	_ = enc.Encode([]any{leadsMax, fmt.Sprint(leadWays), leadLength})
+	_ = enc.Encode([]any{leadsMax, fmt.Sprint(leadWays), leadLength, SplitAfter, splitLag, splitEvery, sparksMax, splitsMax})
 	return hex.EncodeToString(h.Sum(nil)[:8])
 })

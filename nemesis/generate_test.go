@@ -207,3 +207,17 @@ func TestGeneratedPlansBite(t *testing.T) {
 		}
 	}
 }
+
+// TestNobodyIsMeantOnBothSides puts a broker in a follower's place: not where it is cut off from that already.
+func TestNobodyIsMeantOnBothSides(t *testing.T) {
+	two, three := Target{Role: Number, Broker: 2}, Target{Role: Number, Broker: 3}
+	for _, f := range []struct{ others, want []Target }{
+		{[]Target{{Role: Rest}}, []Target{two}},
+		{[]Target{two, three}, []Target{{Role: Follower}}},
+	} {
+		cut := Fault{Kind: world.CanPartition, Targets: []Target{{Role: Follower}}, Others: f.others}
+		if cut.meant(two); !slices.Equal(cut.Targets, f.want) {
+			t.Errorf("%v, expected %v on the left", cut, f.want)
+		}
+	}
+}

@@ -312,10 +312,11 @@ func (d *drawer) churn(t time.Duration) time.Duration {
 	return over
 }
 
-// meant puts one broker in the place of the followers that a fault strikes.
+// meant puts one broker in the place of the followers that a fault strikes, but where it stands on the other side.
 func (f *Fault) meant(b Target) {
-	for _, side := range [][]Target{f.Targets, f.Others} {
-		if len(side) == 1 && side[0].Role == Follower {
+	sides := [2][]Target{f.Targets, f.Others}
+	for i, side := range sides {
+		if len(side) == 1 && side[0].Role == Follower && !slices.Contains(sides[1-i], b) {
 			side[0] = b
 		}
 	}

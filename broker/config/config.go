@@ -6,6 +6,7 @@ import (
 
 	"tidemark/broker/bug"
 	"tidemark/broker/kafka"
+	"tidemark/broker/refused"
 )
 
 // Voter is one member of the controller quorum: controller.quorum.voters' id@host:port.
@@ -93,6 +94,7 @@ type Config struct {
 	FetchSessionCacheSlots            int            // max.incremental.fetch.session.cache.slots: how many fetch sessions are kept
 	SocketRequestMaxBytes             int            // socket.request.max.bytes
 	Bug                               *bug.Switch    // tidemark.bug: the known bug that is switched on; nil is none
+	Refused                           *refused.Log   // where a simulated run takes down what its brokers refuse; nil is nowhere
 	Shell                             Shell          // what the state machine knows nothing of
 }
 

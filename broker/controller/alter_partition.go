@@ -51,6 +51,7 @@ func alterPartition(v view, version int16, sender kafka.BrokerID, t *metadata.To
 	}
 	p := t.Partitions[req.Partition]
 	isr := members(v.img, version, req)
+	v.refuseAlter(t, p, sender, req, isr)
 	if code := judgeAlterPartition(v, p, sender, req, isr); code != kafka.None {
 		answer.ErrorCode = int16(code)
 		return answer, nil

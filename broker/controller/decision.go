@@ -33,6 +33,7 @@ func (v view) circumstances(t *metadata.Topic, out, in kafka.BrokerID) circumsta
 		unclean:         uncleanElection(t, v.cfg),
 		minISR:          minISR(t, v.cfg),
 		bug:             v.cfg.Bug,
+		refused:         v.cfg.Refused,
 		active: func(b kafka.BrokerID) bool {
 			return b != out && b != kafka.NoBroker && (b == in || active(v.img, b))
 		},

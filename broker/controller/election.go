@@ -6,6 +6,7 @@ import (
 	"tidemark/broker/bug"
 	"tidemark/broker/kafka"
 	"tidemark/broker/metadata"
+	"tidemark/broker/refused"
 )
 
 // electionKind is how far an election may go.
@@ -24,6 +25,7 @@ type circumstances struct {
 	minISR          int  // min.insync.replicas
 	active          func(kafka.BrokerID) bool
 	bug             *bug.Switch
+	refused         *refused.Log
 }
 
 // target is what a partition is to become, as far as a decision asks for it; change works out the rest.
@@ -46,6 +48,9 @@ func asIs(p metadata.Partition) target {
 // shrinks does not raise it: the leader learns of it by the partition epoch, and its own requests on the old one are refused.
 func change(p metadata.Partition, t target, c circumstances) (metadata.PartitionChange, bool) {
 	done := reassigned(t.replicas, t.adding, t.removing, t.isr)
+	if !done && begun(t.replicas, t.adding, t.removing, t.isr) {
+		c.refused.Note(refused.ReassignmentToWait, refused.Left, refused.About{})
+	}
 	if c.bug.Bites(bug.ReassignedWithLaggards, !done && begun(t.replicas, t.adding, t.removing, t.isr)) {
 		done = true
 	}
@@ -142,6 +147,9 @@ func elect(p metadata.Partition, kind electionKind, c circumstances) (kafka.Brok
 		if c.eligibleLeaders && len(p.ISR)+len(p.ELR) == 0 && kafka.Contains(p.Replicas, b) && c.active(b) {
 			return b, byLuck
 		}
+	}
+	if kind != electUnclean && !c.unclean && slices.ContainsFunc(p.Replicas, c.active) {
+		c.refused.Note(refused.UncleanElection, refused.Elected, refused.About{})
 	}
 	for _, b := range p.Replicas {
 		if c.active(b) && (kind == electUnclean || c.unclean || c.bug.Bites(bug.UncleanElection, true)) {

@@ -8,6 +8,7 @@ import (
 	"tidemark/broker/bug"
 	"tidemark/broker/kafka"
 	"tidemark/broker/metadata"
+	"tidemark/broker/refused"
 )
 
 // register answers BrokerRegistration (key 62, KIP-631): an incarnation of a broker asks for its broker epoch, which is the
@@ -42,6 +43,9 @@ func register(v view, s sessions, req *kmsg.BrokerRegistrationRequest) decision 
 	cause, lost := metadata.Cause{Kind: metadata.ByRegistration, Broker: b}, kafka.NoBroker
 	previous := kafka.BrokerEpoch(req.PreviousBrokerEpoch)
 	clean := shutDownCleanly(old, previous)
+	if !clean && previous != kafka.NoBrokerEpoch {
+		v.cfg.Refused.Note(refused.UncleanMarker, refused.Joined, refused.About{Brokers: []kafka.BrokerID{b}})
+	}
 	if v.cfg.Bug.Bites(bug.StaleCleanShutdown, !clean && previous != kafka.NoBrokerEpoch) {
 		clean = true
 	}

@@ -64,7 +64,7 @@ func Dump(fsys disk.FS, dir string) (Contents, error) {
 func (c *Contents) add(s *segment, epoch kafka.Epoch) (kafka.Epoch, error) {
 	var w window
 	for pos := int64(0); pos < s.size; {
-		b, err := verify(&w, s, pos, c.End, epoch, nil)
+		b, err := verify(&w, s, pos, c.End, epoch, nil, nil)
 		if err != nil {
 			return epoch, fmt.Errorf("at %d: %w", pos, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"tidemark/broker/bug"
 	"tidemark/broker/disk"
 	"tidemark/broker/kafka"
+	"tidemark/broker/refused"
 )
 
 // Config bounds a log. Sizes are in bytes.
@@ -18,6 +19,7 @@ type Config struct {
 	IndexIntervalBytes int // log.index.interval.bytes
 	MaxBatchBytes      int // message.max.bytes
 	Bug                *bug.Switch
+	Refused            *refused.Log
 }
 
 func (c Config) check() error {

@@ -13,6 +13,7 @@ import (
 	"tidemark/broker/bug"
 	"tidemark/broker/disk"
 	"tidemark/broker/kafka"
+	"tidemark/broker/refused"
 )
 
 // Recovery says what opening a log did.
@@ -271,7 +272,7 @@ func (r *recovery) scan(s *segment) error {
 	var w window
 	pos := int64(0)
 	for pos < s.size {
-		b, err := verify(&w, s, pos, s.end, max(0, l.epochs.latest()), l.cfg.Bug)
+		b, err := verify(&w, s, pos, s.end, max(0, l.epochs.latest()), l.cfg.Bug, l.cfg.Refused)
 		if err != nil {
 			if ioErr := ignoreCorrupt(err); ioErr != nil {
 				return ioErr
@@ -293,7 +294,7 @@ func (r *recovery) scan(s *segment) error {
 
 // verify reads the batch at pos, which must start at offset next, in epoch or a later one. It reads in pieces, so that a
 // length that is nonsense costs no memory.
-func verify(w *window, s *segment, pos int64, next kafka.Offset, epoch kafka.Epoch, on *bug.Switch) (Batch, error) {
+func verify(w *window, s *segment, pos int64, next kafka.Offset, epoch kafka.Epoch, on *bug.Switch, noted *refused.Log) (Batch, error) {
 	if s.size-pos < headerSize {
 		return Batch{}, reject(kafka.CorruptMessage, "%d bytes left, expected a batch header of %d", s.size-pos, headerSize)
 	}
@@ -321,6 +322,9 @@ func verify(w *window, s *segment, pos int64, next kafka.Offset, epoch kafka.Epo
 		piece = piece[:min(int64(len(piece)), end-at)]
 		crc = crc32.Update(crc, castagnoli, piece)
 		at += int64(len(piece))
+	}
+	if crc != b.CRC {
+		noted.Note(refused.BrokenBatch, refused.Kept, refused.About{})
 	}
 	if crc != b.CRC && !on.Bites(bug.CRCUnchecked, true) {
 		return b, reject(kafka.CorruptMessage, "batch at offset %d has CRC %08x, expected %08x", b.Base, b.CRC, crc)

@@ -207,6 +207,7 @@ func (m *Manager) admit(op *fetchOp, t *fetchTarget) admission {
 func (m *Manager) creditAll(now time.Duration, op *fetchOp) {
 	for i := range op.targets {
 		t := &op.targets[i]
+		m.refuseFetch(now, op, t)
 		if a := m.admit(op, t); a.code == kafka.None && (!a.diverging || m.cfg.Bug.Bites(bug.DivergingFetchCredited, true)) {
 			r := t.p.remote(op.follower)
 			r.start = t.start

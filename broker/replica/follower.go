@@ -14,6 +14,7 @@ import (
 	"tidemark/broker/kafka"
 	"tidemark/broker/log"
 	"tidemark/broker/metadata"
+	"tidemark/broker/refused"
 )
 
 // followerState is the follower's part of a partition.
@@ -76,7 +77,11 @@ func (m *Manager) follow(now time.Duration, a asked, r *kmsg.FetchResponseTopicP
 	if p.role != following {
 		return
 	}
-	if !answersRequest(a.want.epoch, p.epoch, a.want.offset, p.log.End()) && !m.cfg.Bug.Bites(bug.StaleFetchAnswer, a.want.offset == p.log.End()) {
+	answers := answersRequest(a.want.epoch, p.epoch, a.want.offset, p.log.End())
+	if !answers {
+		m.refuseAnswer(a, r)
+	}
+	if !answers && !m.cfg.Bug.Bites(bug.StaleFetchAnswer, a.want.offset == p.log.End()) {
 		return
 	}
 	switch code := kafka.Code(r.ErrorCode); {
@@ -188,6 +193,7 @@ func (m *Manager) appendFetched(now time.Duration, a asked, r *kmsg.FetchRespons
 	began := p.log.Start()
 	if len(r.RecordBatches) > 0 {
 		if err := checkFetched(r.RecordBatches, a); err != nil {
+			m.cfg.Refused.Note(refused.YoungerBatch, refused.Appended, m.about(p, m.cfg.NodeID, p.leader))
 			p.retryAt = now + m.cfg.ReplicaFetchBackoff
 			return
 		}

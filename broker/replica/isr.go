@@ -8,6 +8,7 @@ import (
 
 	"tidemark/broker/bug"
 	"tidemark/broker/kafka"
+	"tidemark/broker/refused"
 )
 
 // This file changes the ISR: a leader proposes, the controller decides by partition epoch (KIP-497, AlterPartition). What is
@@ -92,6 +93,9 @@ func (m *Manager) maybeExpandISR(now time.Duration, p *Partition, r *remote) {
 		return
 	}
 	ready, eligible := p.epochStart, m.eligible(r)
+	if mayJoin(r.leo, p.hw, p.hw, eligible, p.pending != nil) && r.leo < p.epochStart {
+		m.cfg.Refused.Note(refused.JoinBeforeEpoch, refused.Joined, m.about(p, r.id, m.cfg.NodeID))
+	}
 	if m.cfg.Bug.Bites(bug.JoinAtStaleHW, mayJoin(r.leo, p.hw, p.hw, eligible, p.pending != nil) && r.leo < p.epochStart) {
 		ready = p.hw
 	}
@@ -230,8 +234,13 @@ func (m *Manager) AlterPartitionResponse(now time.Duration, resp *kmsg.AlterPart
 		for i := range resp.Topics {
 			t := &resp.Topics[i]
 			for k := range t.Partitions {
-				if s := m.sentFor(kafka.TopicID(t.TopidID), t.Partitions[k].Partition); s != nil && s.current() {
+				s := m.sentFor(kafka.TopicID(t.TopidID), t.Partitions[k].Partition)
+				switch {
+				case s == nil:
+				case s.current():
 					s.answered = m.decided(now, s.p, &t.Partitions[k])
+				case s.p.role == leading:
+					m.cfg.Refused.Note(refused.StaleAlterAnswer, isrEffect(s.p.isr, t.Partitions[k].ISR), m.about(s.p, m.cfg.NodeID))
 				}
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"tidemark/broker/bug"
 	"tidemark/broker/kafka"
+	"tidemark/broker/refused"
 )
 
 // The timestamps of ListOffsets that stand for a place in the log.
@@ -63,6 +64,9 @@ func (m *Manager) listOffset(p *Partition, replica bool, timestamp int64, out *k
 	var err error
 	switch timestamp {
 	case latestTimestamp:
+		if !known {
+			m.cfg.Refused.Note(refused.UnknownLatest, refused.Told, m.about(p, m.cfg.NodeID))
+		}
 		if !known && !m.cfg.Bug.Bites(bug.PrematureLatest, true) {
 			return kafka.OffsetNotAvailable
 		}

@@ -146,7 +146,7 @@ type known struct {
 // openReplica opens a replica's log; until the metadata tells its role it is offline. notes are what else there is to say of it.
 func (m *Manager) openReplica(tp kafka.TopicPartition, id kafka.TopicID, k known, notes ...error) error {
 	p := &Partition{tp: tp, topicID: id, dir: tp.String(), epoch: kafka.NoEpoch, leader: kafka.NoBroker, version: 1}
-	cfg := log.Config{SegmentBytes: m.cfg.LogSegmentBytes, IndexIntervalBytes: m.cfg.LogIndexIntervalBytes, MaxBatchBytes: m.cfg.MessageMaxBytes, Bug: m.cfg.Bug}
+	cfg := log.Config{SegmentBytes: m.cfg.LogSegmentBytes, IndexIntervalBytes: m.cfg.LogIndexIntervalBytes, MaxBatchBytes: m.cfg.MessageMaxBytes, Bug: m.cfg.Bug, Refused: m.cfg.Refused}
 	l, rec, err := log.OpenFrom(m.fs, p.dir, cfg, k.start, k.recoveryPoint, k.clean)
 	if err != nil {
 		return fmt.Errorf("opening the log of %v: %w", tp, err)

@@ -8,6 +8,7 @@ import (
 
 	"tidemark/broker/bug"
 	"tidemark/broker/kafka"
+	"tidemark/broker/refused"
 )
 
 // pendingMax bounds how many requests may wait; beyond it they are answered with what there is.
@@ -171,6 +172,12 @@ func (m *Manager) settle(w *produceWait, code kafka.Code) {
 // acked says whether an append is to be answered now, and how.
 func (m *Manager) acked(p *Partition, epoch kafka.Epoch, required kafka.Offset) (bool, kafka.Code) {
 	done, code := ack(p.role == leading && p.epoch == epoch, p.hw, required, len(p.isr), p.minISR)
+	switch {
+	case code == kafka.NotLeaderOrFollower && p.hw >= required:
+		m.cfg.Refused.Note(refused.AckOfEarlier, refused.Told, m.about(p, m.cfg.NodeID))
+	case code == kafka.NotEnoughReplicasAfterAppend:
+		m.cfg.Refused.Note(refused.AckBelowMinISR, refused.Told, m.about(p, m.cfg.NodeID))
+	}
 	switch {
 	case m.cfg.Bug.Bites(bug.AckBeforeReplication, !done),
 		m.cfg.Bug.Bites(bug.MinISROnlyBeforeAppend, code == kafka.NotEnoughReplicasAfterAppend),

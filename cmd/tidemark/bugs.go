@@ -31,8 +31,8 @@ func bugsCommand() *cobra.Command {
 		Use:   "bugs [NAME...]",
 		Short: "Show of each known bug that random search finds it",
 		Long: "Switches on each known bug of the broker (or the named ones) and searches with the configurations and plans of tidemark hunt, which\n" +
-			"do not depend on the bug, until a run breaks its contract. The first violation must be of a class that the bug shows as; what\n" +
-			"clients can see must be found by what clients and logs tell, with the invariants off. The run that showed it is then shrunk.\n" +
+			"do not depend on the bug, until a run breaks its contract by a violation of a class that the bug shows as; what clients can see must\n" +
+			"be found by what clients and logs tell, with the invariants off. Violations of other classes are counted. The run that showed it is then shrunk.\n" +
 			"The table says in how many of the runs the bug changed a decision. It ends with 1 if a bug was not found, or as another class.",
 		RunE: func(c *cobra.Command, args []string) error {
 			entries, err := bugEntries(args, beyond)

@@ -32,7 +32,7 @@ const keepMax = 20
 func huntCommand() *cobra.Command {
 	var o options
 	var h harness.Hunt
-	var master, configs, known string
+	var master, configs, known, splits string
 	var w huntWanted
 	var hashes bool
 	c := &cobra.Command{
@@ -40,7 +40,8 @@ func huntCommand() *cobra.Command {
 		Short: "Search seeds for one that breaks the contract",
 		Long: "Draws seeds from a master seed and runs each, in the simulated world on all cores, in containers one at a time. The\n" +
 			"first failing runs are kept, the others leave no directory; a hunt of one run (--max-seeds 1) keeps it whatever its verdict. A run's\n" +
-			"configuration and plan are drawn for it, so that tidemark run with its seed is another one: the line behind again: repeats it.\n" +
+			"configuration and plan are drawn for it, so that tidemark run with its seed is another one: the line behind again: repeats it. In the simulated\n" +
+			"world every other run, after the first 200, goes on from an earlier one, around a moment at which something rare nearly happened (docs/generator.md).\n" +
 			"--help shows the defaults of options that are not drawn (--configs default). With --twice every simulated seed is run again by another process with another\n" +
 			"GOMAXPROCS, and the trace hashes must agree. With --plan all runs have the same plan, and the tally says how many of\n" +
 			"them it broke.",
@@ -85,6 +86,12 @@ func huntCommand() *cobra.Command {
 			if hashes && w.json {
 				return usage(errors.New("--hashes with --json, expected either"))
 			}
+			if h.Splits, err = harness.ParseSplits(splits); err != nil {
+				return usage(fmt.Errorf("--split %w", err))
+			}
+			if h.Draw != nil && h.Run.World == harness.Simulated && len(h.Splits) == 0 {
+				h.SplitAfter = harness.SplitAfter
+			}
 			if hashes {
 				return printHashes(c, h)
 			}
@@ -101,6 +108,7 @@ func huntCommand() *cobra.Command {
 	f.StringVar(&configs, "configs", "", "draw each run's configuration, but for the options that are given here (random), or take the defaults (default).\nWithout it: random in the simulated world where the plan is drawn too, else default")
 	f.IntVar(&h.Seeds, "max-seeds", 1000, "at most so many runs")
 	f.IntVar(&h.First, "first", 0, "number of the first run")
+	f.StringVar(&splits, "split", "", "carry out the run that goes on from the first one at these splits, as the line that repeats it says")
 	f.DurationVar(&h.Budget, "budget", 0, "start no run after so long; 0 is no limit")
 	f.IntVar(&h.Workers, "workers", 0, "runs at a time (default: one a core in the simulated world, one in containers)")
 	f.BoolVar(&h.UntilFirst, "until-first", false, "stop at the first violation")
@@ -162,8 +170,9 @@ type hunted struct {
 	failing map[int]*harness.Result // those of which a directory was kept
 	dirs    map[int]results.Dir     // where they are
 	first   firsts
-	lost    error              // why something of it could not be kept
-	again   func(n int) string // the line that carries out run n once more
+	from    map[int]harness.Descent // how they came about
+	lost    error                   // why something of it could not be kept
+	again   func(n int) string      // the line that carries out run n once more
 }
 
 // kept says where a run of the hunt is found again.
@@ -182,7 +191,8 @@ func (h *hunted) kept(n int) harness.Kept {
 func carryOut(c *cobra.Command, h harness.Hunt, w huntWanted) *hunted {
 	log := c.ErrOrStderr()
 	out := &hunted{found: map[int]uint64{}, failing: map[int]*harness.Result{}, dirs: map[int]results.Dir{}, first: firsts{}}
-	out.again = func(n int) string { return harness.RepeatLine(w.options, h.Master, n) }
+	out.from = map[int]harness.Descent{}
+	out.again = func(n int) string { return harness.RepeatLine(w.options, h.Master, n, out.from[n]) }
 	kept := newKeeper(h.UntilClass, h.Seeds == 1)
 	bar := startProgress(log, h.Seeds+len(h.Corpus), h.Budget)
 	if h.Run.World == harness.Contained {
@@ -191,7 +201,7 @@ func carryOut(c *cobra.Command, h harness.Hunt, w huntWanted) *hunted {
 	h.Each = func(n int, res *harness.Result, err error) {
 		bar.step(res, err)
 		if err == nil {
-			out.found[n] = res.Hash
+			out.found[n], out.from[n] = res.Hash, res.From
 			out.first.note(n, res)
 		}
 		switch {
@@ -252,7 +262,7 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 		}
 		for _, f := range tally.Failures {
 			if _, kept := carried.dirs[f.Number]; !kept {
-				fmt.Fprintf(out, "%s: %s, seed %d: %s\n%s", f.Status, harness.RunName(f.Number), f.Seed, f.Reason, repeat(c, h, f.Number))
+				fmt.Fprintf(out, "%s: %s, seed %d: %s\n%s", f.Status, harness.RunName(f.Number), f.Seed, f.Reason, repeat(c, h, f))
 			}
 		}
 	}

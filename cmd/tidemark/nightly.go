@@ -215,7 +215,8 @@ func (n *night) search(bug string) harness.Hunt {
 	kept := func(string) bool { return false }
 	return harness.Hunt{
 		Run: run, Master: n.master, Workers: n.workers, Known: n.known, Today: n.today,
-		Draw: func(seed uint64, run history.Run) history.Run { return harness.Draw(seed, run, kept) },
+		Draw:       func(seed uint64, run history.Run) history.Run { return harness.Draw(seed, run, kept) },
+		SplitAfter: harness.SplitAfter,
 	}
 }
 

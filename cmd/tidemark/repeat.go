@@ -13,16 +13,16 @@ import (
 )
 
 // huntsAlone are the flags of a hunt that say nothing about one of its runs.
-var huntsAlone = []string{"master", "first", "max-seeds", "budget", "workers", "until-first", "until-class", "corpus", "shrink", "shrink-budget", "known",
+var huntsAlone = []string{"master", "first", "split", "max-seeds", "budget", "workers", "until-first", "until-class", "corpus", "shrink", "shrink-budget", "known",
 	"json", "twice", "hashes", "allow-vacuous"}
 
 // repeat is the line, with its end, that carries out run n of a hunt once more, alone, and keeps its directory; "" for a run of a corpus, whose
 // file is a scenario.
-func repeat(c *cobra.Command, h harness.Hunt, n int) string {
-	if n < 0 {
+func repeat(c *cobra.Command, h harness.Hunt, f harness.Failure) string {
+	if f.Number < 0 {
 		return ""
 	}
-	return fmt.Sprintf("  again: %s\n", harness.RepeatLine(givenBut(c, huntsAlone...), h.Master, n))
+	return fmt.Sprintf("  again: %s\n", harness.RepeatLine(givenBut(c, huntsAlone...), h.Master, f.Number, f.From))
 }
 
 // givenBut is the flags of a command line as they were given, but for some.
