@@ -55,6 +55,7 @@ func (s *stage) run(t *testing.T, d *datadriven.TestData) string {
 		s.a = &Append{Env: s.env, Cluster: s.fake, Record: history.NewRecorder(s.env.Now, nil), Topic: "orders", Parts: number("parts", 1), Factor: 3,
 			Acks: int16(number("acks", -1)), Writers: number("writers", 1), Readers: number("readers", 0), Rate: float64(number("rate", 10)),
 			Timeout: time.Second, Lossy: d.HasArg("lossy"), Idempotent: d.HasArg("idempotent"), Trims: d.HasArg("trim") || d.HasArg("trims"), Trim: time.Duration(number("trim", 0)) * time.Millisecond, Configs: map[string]string{"min.insync.replicas": "2"}}
+		s.fake.produces = int16(number("produces", 0))
 		return ""
 	case "produce", "broker", "partition", "delete-records", "list-offsets":
 		if !d.HasArg("after") {

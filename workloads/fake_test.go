@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -79,6 +80,7 @@ type fakeCluster struct {
 	reassign     int                       // AlterPartitionReassignments requests
 	refuseDelete int16                     // the error code of every DeleteRecords, 0 for none
 	listDelay    time.Duration             // how long every ListOffsets lies before it is served
+	produces     int16                     // the newest version of Produce that brokers speak; they hang up on newer ones. 0: any
 }
 
 type fakePartition struct {
@@ -118,6 +120,13 @@ func (f *fakeCluster) Dial(_ string, to history.BrokerID, timeout time.Duration)
 		return nil, world.ErrRefused
 	}
 	return &fakeConn{f: f, to: to, answers: make(chan []byte, 16), closed: make(chan struct{})}, nil
+}
+
+func (f *fakeCluster) NewestVersion(api int16) int16 {
+	if api == kmsg.Produce.Int16() && f.produces != 0 {
+		return f.produces
+	}
+	return math.MaxInt16
 }
 
 func (f *fakeCluster) Observe() history.ClusterState {
@@ -205,6 +214,10 @@ func (f *fakeCluster) serve(c *fakeConn, frame []byte) []byte {
 	var resp kmsg.Response
 	switch r := req.(type) {
 	case *kmsg.ProduceRequest:
+		if r.GetVersion() > f.NewestVersion(r.Key()) {
+			c.Close()
+			return nil
+		}
 		resp = f.serveProduce(c, r)
 	case *kmsg.InitProducerIDRequest:
 		init := r.ResponseKind().(*kmsg.InitProducerIDResponse)

@@ -67,12 +67,15 @@ func (l *lane) send() bool {
 // frame is the request for one record.
 func (l *lane) frame(w *pipe, x *sending) []byte {
 	req := newProducing(l.partition.Topic, l.p.a.Timeout)
-	req.req.Acks = l.p.a.Acks
+	req.req.Version, req.req.Acks = l.version(), l.p.a.Acks
 	part := &req.req.Topics[0].Partitions[0]
 	part.Partition, part.Records = l.partition.Index, appendBatch(nil, x.op.Value)
 	sequenceBatch(part.Records, l.self.id, l.self.epoch, x.sequence)
 	return appendRequest(make([]byte, 0, 256), &req.req, w.correlation, l.client.name)
 }
+
+// version is the newest version of Produce that brokers and client speak.
+func (l *lane) version() int16 { return l.client.newest(kmsg.Produce.Int16(), produceVersion) }
 
 // receive takes the answers that come on a connection, until it breaks, or is closed and nothing is in flight on it.
 func (l *lane) receive(w *pipe) {
@@ -119,7 +122,7 @@ func (l *lane) answer(w *pipe, correlation int32, within time.Duration, resp *km
 	if err != nil {
 		return 0, 0, err
 	}
-	resp.SetVersion(produceVersion)
+	resp.SetVersion(l.version())
 	if err := readResponse(frame, correlation, resp); err != nil {
 		return 0, 0, err
 	}
