@@ -15,8 +15,6 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
 	"github.com/testcontainers/testcontainers-go"
-
-	"tidemark/docker/targets"
 )
 
 // Bounds of the broker that is started while its image is made.
@@ -65,7 +63,7 @@ func (e *Engine) archive(ctx context.Context, r *recipe, draft, dir string) (err
 			return errors.Join(fmt.Errorf("it exited with code %d", code.StatusCode), c.lastWords(name))
 		}
 	}
-	for i, path := range targets.Archives() {
+	for i, path := range r.release.Archives() {
 		kept := filepath.Join(dir, "archive-"+strconv.Itoa(i))
 		if err := e.copyOut(ctx, name, path, kept); err != nil {
 			return err

@@ -94,6 +94,9 @@ func findTools(jars string) (t tools, err error) {
 func (r *recipe) hash() (string, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, layout, strings.Join(javaModules, ","))
+	if r.release.Formats() {
+		fmt.Fprintln(h, "formatted")
+	}
 	if r.jars == "" {
 		fmt.Fprint(h, r.release.POM())
 		return hex.EncodeToString(h.Sum(nil)[:6]), nil

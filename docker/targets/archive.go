@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Archiving is a process that writes the archives of classes of a release, by starting one broker and stopping it: for an image that lacks
-// them.
+// Archiving is a process that writes the archives of classes of a release, and the records of a formatted controller log, by starting one broker
+// and stopping it: for an image that lacks them.
 func (r Release) Archiving() Process {
 	t := apacheKafka(r, r.before(kraft))
 	k := kafka{release: r, keeper: t.Keeper}
@@ -21,7 +21,7 @@ func (r Release) Archiving() Process {
 		maps.Copy(p.Files, k.keeperFiles())
 		out.WriteString(java + ` -cp "$jars" ` + keeperMain + " &\n")
 	} else {
-		out.WriteString(java + ` -cp "$jars" ` + k.format(site) + "\n")
+		out.WriteString(java + ` -cp "$jars" ` + k.format(site) + "\ncp " + MetadataPath + "/bootstrap.checkpoint " + bootstrapPath + "\n")
 	}
 	out.WriteString(java + " -XX:ArchiveClassesAtExit=" + archivePath + ` -cp "$jars" kafka.Kafka ` + propertiesFile + ` > /tmp/said &
 broker=$!
@@ -37,6 +37,13 @@ wait $broker || true
 }
 
 // Archives lists what Archiving writes.
-func Archives() []string {
-	return []string{archivePath, strings.TrimSuffix(javaPath, "bin/java") + "lib/server/classes.jsa"}
+func (r Release) Archives() []string {
+	out := []string{archivePath, strings.TrimSuffix(javaPath, "bin/java") + "lib/server/classes.jsa"}
+	if r.Formats() {
+		out = append(out, bootstrapPath)
+	}
+	return out
 }
+
+// Formats reports whether a release's brokers have controller logs, which are formatted before their first start.
+func (r Release) Formats() bool { return !r.before(kraft) }

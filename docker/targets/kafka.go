@@ -88,9 +88,10 @@ func (k kafka) process(s Site, n Node) (Process, error) {
 
 // Where things lie, in the images made here as in the project's own.
 const (
-	javaPath    = "/opt/java/openjdk/bin/java"
-	libsPath    = "/opt/kafka/libs"
-	archivePath = "/opt/kafka/kafka.jsa" // classes as Java keeps them in memory: starting takes a third less of the processor
+	javaPath      = "/opt/java/openjdk/bin/java"
+	libsPath      = "/opt/kafka/libs"
+	bootstrapPath = "/opt/kafka/bootstrap.checkpoint" // the records of a formatted controller log, with eligible leader replicas where there are any
+	archivePath   = "/opt/kafka/kafka.jsa"            // classes as Java keeps them in memory: starting takes a third less of the processor
 )
 
 // classpath lets a shell name every jar, in order: an archive of classes is good for one order alone.
@@ -101,9 +102,21 @@ func (k kafka) script(s Site) string {
 	java := javaPath + " -XX:SharedArchiveFile=" + archivePath + " " + strings.Join(k.javaOptions(), " ") + ` -cp "$jars" `
 	out := classpath
 	if !k.keeper {
-		out += "[ -f " + DataPath + "/meta.properties ] || " + java + k.format(s) + "\n"
+		out += "if [ ! -f " + DataPath + "/meta.properties ]; then\n" + k.formatted(s) + java + k.format(s) + "\nfi\nfi\n"
 	}
 	return out + "exec " + java + "kafka.Kafka " + propertiesFile + "\n"
+}
+
+// formatted begins a choice: it writes what format would, without starting Java for it, where the image has kept the records that a new controller
+// log begins with; else comes what is told behind it. Directories have no ids: brokers give them some. Without records a log begins with those of
+// the release, which has no eligible leader replicas then.
+func (k kafka) formatted(s Site) string {
+	out := "if [ -f " + bootstrapPath + " ]; then\n"
+	if s.ELR || k.release.before(eligible) {
+		out += "cp " + bootstrapPath + " " + MetadataPath + "/bootstrap.checkpoint\n"
+	}
+	return out + "id=$(sed -n 's/^node.id=//p' " + propertiesFile + ")\nfor d in " + MetadataPath + " " + DataPath + "; do\n" +
+		"printf 'version=1\\ncluster.id=%s\\nnode.id=%s\\n' " + s.Cluster + " \"$id\" > $d/meta.properties\ndone\nelse\n"
 }
 
 // format is what formats a broker's volumes, with the features that the site has.
