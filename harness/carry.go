@@ -23,7 +23,16 @@ type Where struct {
 func Carried(stored history.Run, to Where) (history.Run, error) {
 	run := stored
 	run.Tool, run.Build = Version, BuildHash()
+	run.Faults = "" // the plan is there
 	run.World, run.Target, run.Template = to.World, to.Target, to.Template
+	switch {
+	case to.World == Simulated:
+		run.Template = stored.Template // of the target that it is like
+	case to.Target == "":
+		run.Like, run.Template = "", ""
+	default:
+		run.Like = ""
+	}
 	stock := quickOf(stored)
 	run.Config = maps.Clone(stored.Config)
 	maps.DeleteFunc(run.Config, func(key, value string) bool {

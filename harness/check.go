@@ -79,6 +79,9 @@ func check(run history.Run) error {
 	if err := checkTarget(run); err != nil {
 		return err
 	}
+	if err := checkFaults(run); err != nil {
+		return err
+	}
 	return checkConfig(run)
 }
 

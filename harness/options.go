@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"tidemark/broker/bug"
@@ -74,8 +75,9 @@ func Unusual(run history.Run) []string {
 		}
 	}
 	add(run.Target != "", "--target %s", run.Target)
+	add(run.Like != "", "--like %s", run.Like)
 	add(run.Unclean, "--unclean")
-	add(run.ELR != fitTarget(history.Run{Target: run.Target, Template: run.Template, ELR: true}).ELR, "--classic")
+	add(run.ELR != fitTarget(history.Run{Target: run.Target, Like: run.Like, Template: run.Template, ELR: true}).ELR, "--classic")
 	add(run.Parts != d.Parts, "--partitions %d", run.Parts)
 	add(run.Writers != d.Writers, "--producers %d", run.Writers)
 	add(run.Readers != d.Readers, "--consumers %d", run.Readers)
@@ -86,6 +88,7 @@ func Unusual(run history.Run) []string {
 	add(run.Idempotent, "--idempotence")
 	add(run.Settle != d.Settle, "--settle %v", run.Settle)
 	add(run.Beyond, "--beyond-budget")
+	add(run.Faults != "", "--faults %s", run.Faults)
 	add(run.Trim != 0, "--trim %v", run.Trim)
 	add(run.ReadBound != 0, "--read-bound %v", run.ReadBound)
 	add(run.Memory != 0, "--memory %s", Bytes(run.Memory))
@@ -159,10 +162,10 @@ func Verify(run history.Run) error {
 func checkPlan(run history.Run, plan nemesis.Plan) error {
 	can := abilities(run)
 	if run.World == Simulated {
-		can = simAbilities // a topic to recreate is looked for below
+		can = likeAbilities(run, simAbilities) // a topic to recreate is looked for below
 	}
 	err := plan.Check(can, BrokerIDs(run), Partitions(run))
-	if run.World == Contained && errors.Is(err, nemesis.ErrCannot) {
+	if (run.World == Contained || run.Like != "") && errors.Is(err, nemesis.ErrCannot) {
 		return fmt.Errorf("%w: %s", err, cannot(run))
 	}
 	for _, l := range plan.Lines {
@@ -209,16 +212,41 @@ func abilities(run history.Run) []world.Ability {
 	if run.World == Contained {
 		return containedAbilities
 	}
+	can := simAbilities
 	if run.Recreated == "" {
-		return slices.DeleteFunc(slices.Clone(simAbilities), func(a world.Ability) bool { return a == world.CanRecreate })
+		can = slices.DeleteFunc(slices.Clone(can), func(a world.Ability) bool { return a == world.CanRecreate })
 	}
-	return simAbilities
+	return likeAbilities(run, can)
+}
+
+// drawable is what a drawn plan may do to a run.
+func drawable(run history.Run) []world.Ability {
+	can := abilities(run)
+	if run.Faults == "" {
+		return can
+	}
+	wanted := strings.Split(run.Faults, ",")
+	return slices.DeleteFunc(slices.Clone(can), func(a world.Ability) bool { return !slices.Contains(wanted, string(a)) })
+}
+
+// checkFaults looks whether a run's world can do the kinds of faults that its plan may have.
+func checkFaults(run history.Run) error {
+	if run.Faults == "" {
+		return nil
+	}
+	can := abilities(run)
+	for _, kind := range strings.Split(run.Faults, ",") {
+		if !slices.Contains(can, world.Ability(kind)) {
+			return fmt.Errorf("faults: %q, expected some of %v, with commas between them", kind, slices.Sorted(slices.Values(can)))
+		}
+	}
+	return nil
 }
 
 // Space is what the generator draws a run's plan from; it does not tell the bug.
 func Space(run history.Run) nemesis.Space {
 	return nemesis.Space{
-		Can: abilities(run), Brokers: BrokerIDs(run), Partitions: Partitions(run),
+		Can: drawable(run), Brokers: BrokerIDs(run), Partitions: Partitions(run),
 		Factor: run.Factor, MinISR: run.MinISR, Duration: run.Duration, Recreated: run.Recreated,
 		Session: max(span(run, "broker.session.timeout.ms"), span(run, "zookeeper.session.timeout.ms")), Lag: span(run, "replica.lag.time.max.ms"),
 	}

@@ -32,8 +32,9 @@ func ScenarioOptions(run history.Run) []string {
 			out = append(out, fmt.Sprintf("%s=%v", name, value.Interface()))
 		}
 	}
+	stock := quickOf(run)
 	for _, key := range slices.Sorted(maps.Keys(run.Config)) {
-		if run.Config[key] != quick[key] {
+		if run.Config[key] != stock[key] {
 			out = append(out, key+"="+run.Config[key])
 		}
 	}

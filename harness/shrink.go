@@ -23,6 +23,9 @@ type Shrink struct {
 	Blind   bool        // judge by clients and logs alone, with the invariants off
 	Budget  time.Duration
 	Workers int
+	// Neighbours, if not 0, is how many neighbours of a smaller run are carried out, too: it is taken only if at least as many of them fail alike
+	// as of the run before it.
+	Neighbours int
 	// Begin, if set, is where an earlier shrinking of the same run stopped.
 	Begin *ShrinkState
 	// Save, if set, is given the state after every step forward, and at the end.
@@ -36,8 +39,9 @@ type ShrinkState struct {
 	Format    int         `json:"format"` // 1
 	Signature string      `json:"signature"`
 	Best      history.Run `json:"best"`
-	Tried     []uint64    `json:"tried"` // hashes of the runs that need not be tried again
-	Tries     int         `json:"tries"` // runs carried out so far
+	Tried     []uint64    `json:"tried"`           // hashes of the runs that need not be tried again
+	Tries     int         `json:"tries"`           // runs carried out so far
+	Alike     int         `json:"alike,omitempty"` // of the neighbours of Best, those that fail of its class
 	Seconds   float64     `json:"seconds"`
 	Done      bool        `json:"done"` // nothing smaller was found
 }
@@ -63,6 +67,7 @@ type shrinking struct {
 	begun time.Time
 	spent float64 // seconds before this sitting
 	err   error   // of saving the state
+	class checker.Class
 }
 
 // Go shrinks until nothing smaller fails alike, the budget is spent, or ctx ends, and returns the smallest run with its result. The error is
@@ -113,10 +118,12 @@ func (x *shrinking) first(ctx context.Context) (*Result, error) {
 	case x.state.Signature != "" && x.state.Signature != signature:
 		return res, fmt.Errorf("seed %d: the run fails as %q, the shrinking that is to go on had %q", run.Seed, signature, x.state.Signature)
 	}
-	x.state.Signature = signature
+	x.state.Signature, x.class = signature, storedClass(res.Verdict)
 	if off, err := x.without(ctx, run); err != nil || off != checker.Valid && off != checker.Vacuous {
 		return res, fmt.Errorf("seed %d: without the bug %s the run is %s, expected %s (%v)", run.Seed, run.Bug, off, checker.Valid, err)
 	}
+	x.state.Alike, _ = neighboursAlike(ctx, run, x.class, x.Neighbours, 0, x.Workers)
+	x.state.Tries += x.Neighbours
 	return res, nil
 }
 
@@ -127,6 +134,12 @@ func (x *shrinking) over(ctx context.Context) bool {
 
 // step looks for a smaller run among those that a pass proposes, and takes the first that fails alike.
 func (x *shrinking) step(ctx context.Context, p pass, res **Result) bool {
+	least := x.state.Alike
+	if p.firmer {
+		if least++; least > x.Neighbours {
+			return false
+		}
+	}
 	var smaller []history.Run
 	for _, run := range p.smaller(x.state.Best) {
 		run, err := Expand(run, planText(run))
@@ -136,6 +149,7 @@ func (x *shrinking) step(ctx context.Context, p pass, res **Result) bool {
 		}
 	}
 	found := make([]*Result, len(smaller))
+	alike := make([]int, len(smaller))
 	tries := make([]int, len(smaller))
 	more := func() bool { return !x.over(ctx) }
 	at := race(ctx, 0, len(smaller), x.Workers, more, func(ctx context.Context, n int) bool {
@@ -144,6 +158,13 @@ func (x *shrinking) step(ctx context.Context, p pass, res **Result) bool {
 			seeds = otherSeeds(smaller[n])
 		}
 		found[n], tries[n] = x.fails(ctx, smaller[n], seeds)
+		if found[n] != nil && x.Neighbours > 0 {
+			enough := false
+			tries[n] += x.Neighbours
+			if alike[n], enough = neighboursAlike(ctx, found[n].Run, x.class, x.Neighbours, least, 1); !enough {
+				found[n] = nil
+			}
+		}
 		return found[n] != nil
 	})
 	for n, run := range smaller {
@@ -156,7 +177,7 @@ func (x *shrinking) step(ctx context.Context, p pass, res **Result) bool {
 		return false
 	}
 	*res = found[at]
-	x.state.Best = found[at].Run
+	x.state.Best, x.state.Alike = found[at].Run, alike[at]
 	if x.Told != nil {
 		x.Told(p.name, x.state.Best)
 	}

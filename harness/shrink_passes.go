@@ -18,24 +18,26 @@ import (
 type pass struct {
 	name   string
 	reseed bool // try a proposal with other seeds too
+	firmer bool // a proposal is no smaller: it is taken only if more of its neighbours fail alike
 	// smaller proposes runs, the boldest first. A proposal need not make sense: what cannot be carried out is left out.
 	smaller func(run history.Run) []history.Run
 }
 
 // passes lists them in their order: what is removed early need not be looked at later.
 var passes = []pass{
-	{"end", false, earlierEnd},
-	{"lines", false, fewerLines},
-	{"a line", true, eachLineLess},
-	{"earlier", true, earlier},
-	{"duration", false, shorterRun},
-	{"partitions", true, fewerPartitions},
-	{"brokers", true, fewerBrokers},
-	{"clients", false, fewerClients},
-	{"rate", false, lowerRate},
-	{"options", false, plainerOptions},
-	{"faults", true, plainerFaults},
-	{"times", false, shorterTimes},
+	{name: "end", smaller: earlierEnd},
+	{name: "lines", smaller: fewerLines},
+	{name: "a line", reseed: true, smaller: eachLineLess},
+	{name: "earlier", reseed: true, smaller: earlier},
+	{name: "duration", smaller: shorterRun},
+	{name: "partitions", reseed: true, smaller: fewerPartitions},
+	{name: "brokers", reseed: true, smaller: fewerBrokers},
+	{name: "clients", smaller: fewerClients},
+	{name: "rate", smaller: lowerRate},
+	{name: "options", smaller: plainerOptions},
+	{name: "faults", reseed: true, smaller: plainerFaults},
+	{name: "times", smaller: shorterTimes},
+	{name: "firmer", reseed: true, firmer: true, smaller: firmer},
 }
 
 // planOf is a run's plan; one that cannot be read has no lines.
@@ -188,12 +190,13 @@ func lowerRate(run history.Run) (out []history.Run) {
 }
 
 // notPlain lists what plainerOptions leaves alone: it has a pass of its own, or says what the run is.
-var notPlain = []string{"seed", "bug", "world", "topic", "duration", "brokers", "partitions", "replicationFactor", "producers", "consumers", "rate"}
+var notPlain = []string{"seed", "bug", "world", "like", "faults", "topic", "duration", "brokers", "partitions", "replicationFactor", "producers", "consumers", "rate"}
 
 // plainerOptions proposes the defaults: for all options at once, then for each that differs.
 func plainerOptions(run history.Run) (out []history.Run) {
+	stock := quickOf(run)
 	all := run
-	all.Config = maps.Clone(quick)
+	all.Config = maps.Clone(stock)
 	for i, name := range scenarioFields {
 		if name == "" || slices.Contains(notPlain, name) {
 			continue
@@ -205,10 +208,10 @@ func plainerOptions(run history.Run) (out []history.Run) {
 		}
 	}
 	less := run
-	less.Config = maps.Clone(quick)
+	less.Config = maps.Clone(stock)
 	out = append(out, less)
 	for _, key := range slices.Sorted(maps.Keys(run.Config)) {
-		if run.Config[key] == quick[key] {
+		if run.Config[key] == stock[key] {
 			continue
 		}
 		less := run

@@ -40,7 +40,7 @@ type Watch struct {
 	Trace func(sim.Event)
 	// Progress, if set, is told now and then how far the run is, and of every phase and fault.
 	Progress func(Progress)
-	// Blind leaves the invariants out: what clients saw, and the logs at the end, alone are judged.
+	// Blind leaves the invariants out: what clients saw, and the logs at the end, alone are judged. Runs that are like a target are always judged so.
 	Blind bool
 	// Leads, if set, is given the invariants that were broken, also where they are left out of the judgement.
 	Leads *[]checker.Broken
@@ -67,6 +67,7 @@ func Simulate(ctx context.Context, run history.Run, watch Watch) (*Result, error
 		return nil, err
 	}
 	contract := checker.ContractOf(run)
+	watch.Blind = watch.Blind || run.Like != ""
 	inv := checker.NewInvariants(contract)
 	eye := newWatcher(inv, run)
 	var record *history.Recorder

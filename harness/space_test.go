@@ -7,6 +7,7 @@ import (
 
 	"tidemark/broker/bug"
 	"tidemark/history"
+	"tidemark/world"
 )
 
 // TestTheDrawDoesNotSeeTheBug draws configurations and plans with every bug on: nothing but the bug's name may differ.
@@ -86,5 +87,38 @@ func TestWhatIsKeptStays(t *testing.T) {
 func TestTheGeneratorHasAName(t *testing.T) {
 	if h := GeneratorHash(); len(h) != 16 || strings.Trim(h, "0123456789abcdef") != "" {
 		t.Errorf("%q, expected sixteen hexadecimal digits", h)
+	}
+}
+
+// TestFaultsThatMayBeDrawn draws plans of some kinds of faults alone, and asks for kinds that there are not.
+func TestFaultsThatMayBeDrawn(t *testing.T) {
+	run := Defaults()
+	run.Faults = "kill,hold"
+	seen := map[world.Ability]int{}
+	for seed := range uint64(30) {
+		run.Seed = seed
+		drawn, err := Expand(run, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range planOf(drawn).Lines {
+			seen[l.Fault.Kind]++
+		}
+	}
+	if len(seen) != 2 || seen[world.CanKill] == 0 || seen[world.CanHold] == 0 {
+		t.Errorf("drawn were %v", seen)
+	}
+	if got := strings.Join(Unusual(run), " "); got != "--faults kill,hold" {
+		t.Errorf("told as %q", got)
+	}
+	for _, kinds := range []string{"kills", "kill, hold", "kill,"} {
+		run.Faults = kinds
+		if _, err := Expand(run, ""); err == nil || !strings.Contains(err.Error(), "expected some of [bitflip") {
+			t.Errorf("%q: %v", kinds, err)
+		}
+	}
+	run.Faults, run.World = "powerfail", Contained
+	if _, err := Expand(run, ""); err == nil || !strings.Contains(err.Error(), `"powerfail", expected some of`) {
+		t.Errorf("in containers: %v", err)
 	}
 }

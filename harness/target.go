@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,23 +22,28 @@ var targetGiven = []string{
 	"controller.quorum.bootstrap.servers", "security.inter.broker.protocol",
 }
 
-// targetOf is the target of a run: that of its file, where it has one, else the one of that name.
+// targetOf is the target of a run, or the one that it is like: that of its file, where it has one, else the one of that name.
 func targetOf(run history.Run) (targets.Target, error) {
+	name := cmp.Or(run.Target, run.Like)
 	if run.Template != "" {
-		return targets.Parse(run.Target, run.Template)
+		return targets.Parse(name, run.Template)
 	}
-	return targets.Find(run.Target)
+	return targets.Find(name)
 }
 
 // checkTarget looks whether a run's target is known, and takes what the run asks for.
 func checkTarget(run history.Run) error {
-	if run.Target == "" {
+	switch {
+	case run.Target == "" && run.Like == "":
 		return nil
-	}
-	if run.World != Contained {
+	case run.Target != "" && run.Like != "":
+		return fmt.Errorf("target %s, and like %s, expected one of them", run.Target, run.Like)
+	case run.Like != "" && run.World != Simulated:
+		return fmt.Errorf("like %s: world %q, expected %s: elsewhere its brokers run themselves, as the target", run.Like, run.World, Simulated)
+	case run.Target != "" && run.World != Contained:
 		return fmt.Errorf("target %s: world %q, expected %s", run.Target, run.World, Contained)
 	}
-	if run.Bug != "" {
+	if run.Target != "" && run.Bug != "" {
 		return fmt.Errorf("bug: %s with target %s, expected none: bugs are switched on in this program's own brokers", run.Bug, run.Target)
 	}
 	for _, key := range targetGiven {
@@ -46,15 +52,15 @@ func checkTarget(run history.Run) error {
 		}
 	}
 	t, err := targetOf(run)
-	switch {
+	switch name := cmp.Or(run.Target, run.Like); {
 	case err != nil:
 		return err
 	case run.Idempotent && !t.Idempotent:
-		return fmt.Errorf("idempotence with target %s, expected Apache Kafka 0.11 or newer (KIP-98)", run.Target)
+		return fmt.Errorf("idempotence with target %s, expected Apache Kafka 0.11 or newer (KIP-98)", name)
 	case run.Trim != 0 && !t.Idempotent:
-		return fmt.Errorf("trim %v with target %s, expected Apache Kafka 0.11 or newer (KIP-107)", run.Trim, run.Target)
+		return fmt.Errorf("trim %v with target %s, expected Apache Kafka 0.11 or newer (KIP-107)", run.Trim, name)
 	case run.FollowerFetch && !t.FollowerFetch:
-		return fmt.Errorf("follower fetch with target %s, expected Apache Kafka 2.4 or newer (KIP-392)", run.Target)
+		return fmt.Errorf("follower fetch with target %s, expected Apache Kafka 2.4 or newer (KIP-392)", name)
 	}
 	return nil
 }
@@ -69,10 +75,14 @@ func fitTarget(run history.Run) history.Run {
 
 // quickOf is what a run's configuration differs in from Kafka's where its options leave it open.
 func quickOf(run history.Run) map[string]string {
-	if t, err := targetOf(run); err == nil {
-		return t.Quick
+	t, err := targetOf(run)
+	switch {
+	case err != nil:
+		return quick
+	case run.Like != "":
+		return likeQuick(t)
 	}
-	return quick
+	return t.Quick
 }
 
 // targetAbilities is what a run's target admits.
@@ -113,8 +123,8 @@ const votersMax = 3
 
 // cannot says why a run's world cannot do a plan, after the error that it cannot.
 func cannot(run history.Run) string {
-	if run.Target != "" {
-		return fmt.Sprintf("%s admits %v", run.Target, slices.Sorted(slices.Values(targetAbilities(run))))
+	if name := cmp.Or(run.Target, run.Like); name != "" {
+		return fmt.Sprintf("%s admits %v", name, slices.Sorted(slices.Values(targetAbilities(run))))
 	}
 	return fmt.Sprintf("containers share the machine's page cache, disk and clock; --world %s can", Simulated)
 }

@@ -63,3 +63,74 @@ func TestTargetsRefuse(t *testing.T) {
 		t.Errorf("a ZooKeeper that is not there: %v", err)
 	}
 }
+
+// like is a simulated run that is like a target.
+func like(target string, change func(*history.Run)) history.Run {
+	return targeted("", func(r *history.Run) {
+		r.World, r.Like = Simulated, target
+		if change != nil {
+			change(r)
+		}
+	})
+}
+
+// TestRunsLikeATarget expands simulated runs that are like a target: they have its faults, times and elections, and what was set by hand. Carried
+// over to the target, they are runs of it as it comes.
+func TestRunsLikeATarget(t *testing.T) {
+	run, err := Expand(like("apache-kafka:0.10.2.2", func(r *history.Run) {
+		r.Bug, r.Config = "truncate-to-hw", map[string]string{"replica.fetch.wait.max.ms": "600"}
+	}), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run.ELR || run.Config["broker.session.timeout.ms"] != "6000" || run.Config["zookeeper.session.timeout.ms"] != "" || run.Config["log.segment.bytes"] != "65536" {
+		t.Errorf("expanded to %+v", run)
+	}
+	can := abilities(run)
+	for _, a := range []world.Ability{world.CanPowerFail, world.CanClock, world.CanZooKeeper, world.CanWipe} {
+		if slices.Contains(can, a) {
+			t.Errorf("it can do %v, of %v", a, can)
+		}
+	}
+	if !slices.Contains(can, world.CanElect) || !slices.Contains(can, world.CanHold) {
+		t.Errorf("it can do %v", can)
+	}
+	if got := strings.Join(Unusual(run), " "); got != "--like apache-kafka:0.10.2.2 --config replica.fetch.wait.max.ms=600" {
+		t.Errorf("told as %q", got)
+	}
+	again, err := ScenarioRun(ScenarioOptions(run), run.Plan)
+	if again.Build, again.Started = run.Build, run.Started; err != nil || identity(again) != identity(run) {
+		t.Errorf("as a scenario %v it is %+v, %v", ScenarioOptions(run), again, err)
+	}
+	over, err := Carried(run, Where{World: Contained, Target: "apache-kafka:0.10.2.2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if over.Like != "" || over.Bug != "" || over.Plan != run.Plan || over.Config["broker.session.timeout.ms"] != "" || over.Config["zookeeper.session.timeout.ms"] != "6000" ||
+		over.Config["replica.fetch.wait.max.ms"] != "600" {
+		t.Errorf("carried over as %+v", over)
+	}
+	if own, err := Carried(run, Where{World: Contained}); err != nil || own.Like != "" || own.Config["broker.session.timeout.ms"] != "3000" {
+		t.Errorf("to this program's own brokers: %+v, %v", own, err)
+	}
+	if back, err := Carried(run, Where{World: Simulated}); err != nil || back.Like != run.Like || identity(back) != identity(run) {
+		t.Errorf("to the simulator once more: %+v, %v", back, err)
+	}
+}
+
+// TestLikenessRefuses asks simulated runs for what the target that they are like does not have.
+func TestLikenessRefuses(t *testing.T) {
+	for want, run := range map[string]history.Run{
+		`world "docker"`:             like("apache-kafka:4.1.0", func(r *history.Run) { r.World = Contained }),
+		"expected one of them":       like("apache-kafka:4.1.0", func(r *history.Run) { r.Target = "apache-kafka:4.1.0" }),
+		"no such target":             like("kafka", nil),
+		"expected Apache Kafka 0.11": like("apache-kafka:0.10.2.2", func(r *history.Run) { r.Idempotent = true }),
+	} {
+		if _, err := Expand(run, ""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, expected %q", err, want)
+		}
+	}
+	if _, err := Expand(like("apache-kafka:4.1.0", nil), "at 1s powerfail broker 1\n"); err == nil || !strings.Contains(err.Error(), "apache-kafka:4.1.0 admits") {
+		t.Errorf("a fault that the target does not admit: %v", err)
+	}
+}

@@ -8,12 +8,14 @@ import (
 // Run is a run fully expanded, as run.json holds it: with this and the same build, a simulated run replays exactly.
 // 64-bit seeds are JSON strings, as JavaScript cannot hold them as numbers.
 type Run struct {
-	Format   int               `json:"format"`             // version of this schema, 1
-	Tool     string            `json:"tool"`               // version of tidemark that made it
-	Build    string            `json:"build"`              // hash of the program's own file: only the same build replays exactly
-	World    string            `json:"world"`              // sim or docker
-	Target   string            `json:"target,omitempty"`   // whose brokers run, such as apache-kafka:4.1.0; "" is this program's own
-	Template string            `json:"template,omitempty"` // text of the file that describes the target; "" if it is known by its name
+	Format   int    `json:"format"`             // version of this schema, 1
+	Tool     string `json:"tool"`               // version of tidemark that made it
+	Build    string `json:"build"`              // hash of the program's own file: only the same build replays exactly
+	World    string `json:"world"`              // sim or docker
+	Target   string `json:"target,omitempty"`   // whose brokers run, such as apache-kafka:4.1.0; "" is this program's own
+	Template string `json:"template,omitempty"` // text of the file that describes the target; "" if it is known by its name
+	// Like is the target whose faults, times and elections a simulated run has, so that its plan can be carried over; "" is none.
+	Like     string            `json:"like,omitempty"`
 	Seed     uint64            `json:"seed,string"`
 	Started  time.Time         `json:"started"`  // wall clock; no decision depends on it
 	Duration time.Duration     `json:"duration"` // of the load, in nanoseconds
@@ -32,9 +34,11 @@ type Run struct {
 	Rate     float64           `json:"rate"`             // operations a second, all clients together
 	Config   map[string]string `json:"config,omitempty"` // further broker configuration, Kafka's keys
 	Bug      string            `json:"bug,omitempty"`    // the known bug that is switched on
-	Plan     string            `json:"plan"`             // the nemesis plan as text
-	Beyond   bool              `json:"beyondBudget,omitempty"`
-	Memory   int64             `json:"memory,omitempty"` // limit of each broker's container, in bytes; 0 is the container world's own
+	// Faults lists the kinds of faults that a drawn plan may have, with commas between them; "" is all that the world can do.
+	Faults string `json:"faults,omitempty"`
+	Plan   string `json:"plan"` // the nemesis plan as text
+	Beyond bool   `json:"beyondBudget,omitempty"`
+	Memory int64  `json:"memory,omitempty"` // limit of each broker's container, in bytes; 0 is the container world's own
 	// ReadBound is how long after a write's acknowledgement a consumer at the log's end may still not have been given it, in nanoseconds;
 	// 0 promises nothing.
 	ReadBound time.Duration `json:"readBound,omitempty"`

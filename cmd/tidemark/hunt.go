@@ -116,6 +116,7 @@ func huntCommand() *cobra.Command {
 	f.StringVar(&o.out, "out", ".", "directory in which runs/ stands")
 	f.StringVar(&w.corpus, "corpus", "", "directory of scenarios that are carried out first, with the bug of --bug or none whatever bug they name (run --scenario carries out\none as it is); the first failure of each signature that it lacks is added")
 	f.BoolVar(&w.shrink, "shrink", false, "shrink the first failure of each signature")
+	f.IntVar(&w.neighbours, "neighbours", 0, "of every failing run that is kept, carry out so many neighbours (its plan a little later, another seed), say how many fail alike,\nand let --shrink take of each signature the run of which most do, and no smaller one of which fewer do")
 	f.DurationVar(&w.shrinking, "shrink-budget", time.Minute, "of shrinking one failure")
 	f.StringVar(&known, "known", "", "file with known failures, which count as none until they expire: a JSON array of {signature, reason, expires}")
 	f.BoolVar(&w.json, "json", false, "print the tally as JSON")
@@ -128,8 +129,10 @@ func huntCommand() *cobra.Command {
 // drawing is how a hunt draws its runs' configurations, nil for not at all. The options that the command line gives stay as they are.
 func drawing(configs string, run history.Run, given func(flag string) bool) (func(seed uint64, run history.Run) history.Run, error) {
 	switch {
+	case configs == "random" && run.Like != "":
+		return nil, fmt.Errorf("--configs random with --like %s, expected default: the times are that target's", run.Like)
 	case configs == "random":
-	case configs == "" && run.World == harness.Simulated && run.Plan == "":
+	case configs == "" && run.World == harness.Simulated && run.Plan == "" && run.Like == "":
 	case configs == "" || configs == "default":
 		return nil, nil
 	default:
@@ -269,6 +272,9 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 	for _, n := range slices.Sorted(maps.Keys(carried.dirs)) {
 		v := carried.failing[n].Verdict
 		fmt.Fprintf(out, "%s: %s, seed %d: %s\n  %s: %s\n", v.Status, harness.RunName(n), carried.failing[n].Run.Seed, v.Reason, harness.ReplayWord(h.Run), harness.ReplayLine(carried.dirs[n]))
+	}
+	if w.neighbours > 0 {
+		w.firmest(c.Context(), h, out, carried)
 	}
 	if err := w.reduce(c, h, out, tally.Groups, carried.first); err != nil {
 		carried.lost = errors.Join(carried.lost, err)

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,11 +23,16 @@ type huntWanted struct {
 	corpus       string // directory, "" for none
 	shrink       bool
 	shrinking    time.Duration // budget
+	neighbours   int           // of each failure, 0 for none
 	options      []string      // of the command line that carries one run out again, see harness.RepeatLine
 }
 
 func (w huntWanted) check(world string) error {
 	switch {
+	case w.neighbours < 0 || w.neighbours > neighboursMax:
+		return fmt.Errorf("--neighbours %d, expected 0 to %d", w.neighbours, neighboursMax)
+	case w.neighbours > 0 && world != harness.Simulated:
+		return fmt.Errorf("--neighbours %d, expected --world %s: a neighbour in containers takes a minute", w.neighbours, harness.Simulated)
 	case w.shrink && w.shrinking <= 0:
 		return fmt.Errorf("--shrink-budget %v, expected a positive duration", w.shrinking)
 	case world != harness.Simulated && (w.shrink || w.corpus != ""):
@@ -91,6 +99,33 @@ func (f firsts) note(n int, res *harness.Result) {
 	}
 }
 
+// neighboursMax bounds the neighbours of one failure.
+const neighboursMax = 1000
+
+// firmest tells of every failure that was kept how many of its neighbours fail alike, the most first, and lets the firmest of each signature stand for it.
+func (w huntWanted) firmest(ctx context.Context, h harness.Hunt, out io.Writer, carried *hunted) {
+	type firm struct{ n, alike int }
+	var all []firm
+	for n, res := range carried.failing {
+		if harness.Signature(res.Verdict) != "" {
+			all = append(all, firm{n, harness.AlikeNeighbours(ctx, res, w.neighbours, h.Workers)})
+		}
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	slices.SortFunc(all, func(a, b firm) int { return cmp.Or(b.alike-a.alike, a.n-b.n) })
+	told := map[string]bool{}
+	for _, f := range all {
+		res := carried.failing[f.n]
+		fmt.Fprintf(out, "firm: %s, seed %d: %d of %d neighbours fail alike\n", harness.RunName(f.n), res.Run.Seed, f.alike, w.neighbours)
+		if s := harness.Signature(res.Verdict); !told[s] {
+			told[s] = true
+			carried.first[s] = numbered{f.n, res}
+		}
+	}
+}
+
 // reduce shrinks the first failure of each signature that nobody knows, and adds it to the corpus, as far as that is wanted.
 func (w huntWanted) reduce(c *cobra.Command, h harness.Hunt, out io.Writer, groups []harness.Group, first firsts) error {
 	for _, g := range groups {
@@ -100,7 +135,7 @@ func (w huntWanted) reduce(c *cobra.Command, h harness.Hunt, out io.Writer, grou
 		}
 		run := res.Run
 		if w.shrink {
-			state, small, err := harness.Shrink{Run: run, Budget: w.shrinking, Workers: h.Workers}.Go(c.Context())
+			state, small, err := harness.Shrink{Run: run, Budget: w.shrinking, Workers: h.Workers, Neighbours: w.neighbours}.Go(c.Context())
 			if err != nil {
 				fmt.Fprintf(out, "not shrunk: %s: %v\n", g.Signature, err)
 			} else {
@@ -110,6 +145,9 @@ func (w huntWanted) reduce(c *cobra.Command, h harness.Hunt, out io.Writer, grou
 					return err
 				}
 				fmt.Fprintf(out, "shrunk: %s\n  %s\n%s  replay: %s\n", g.Signature, sizeOf(run), indented(run.Plan), harness.ReplayLine(d))
+				if w.neighbours > 0 {
+					fmt.Fprintf(out, "  %d of %d neighbours fail alike\n", state.Alike, w.neighbours)
+				}
 			}
 		}
 		if w.corpus == "" {

@@ -35,6 +35,7 @@ func (o *options) register(c *cobra.Command) {
 	o.given = f.Changed
 	f.StringVar(&o.run.World, "world", o.run.World, "the world to run in: sim, docker (containers), or auto (docker if an engine answers, else sim)")
 	f.StringVar(&o.run.Target, "target", "", "whose brokers run, such as apache-kafka:4.1.0 or a FILE.yaml, in containers; see tidemark help targets (default: this program's own)")
+	f.StringVar(&o.run.Like, "like", "", "simulate brokers with the times, the elections and the faults of such a target, so that a plan can be carried over to it\n(--world sim; judged by what clients and logs tell)")
 	f.DurationVar(&o.run.Duration, "duration", o.run.Duration, "how long clients work under faults, in the world's time")
 	f.DurationVar(&o.run.Settle, "settle", o.run.Settle, "bound on settling after the last fault")
 	f.IntVar(&o.run.Brokers, "brokers", o.run.Brokers, "number of brokers")
@@ -55,6 +56,7 @@ func (o *options) register(c *cobra.Command) {
 	f.StringToStringVar(&o.run.Config, "config", nil, "further broker configuration, such as log.segment.bytes=65536; run.json shows all that holds, with the\nshorter times that a run sets (tidemark help options)")
 	f.StringVar(&o.run.Bug, "bug", "", "switch on a known bug of the broker; tidemark bugs --list tells of each, and with --beyond of further ones:\n"+strings.TrimSpace(folded(bugNames())))
 	f.StringVar(&o.planFile, "plan", "", "file with the plan of faults, see tidemark help plan (default: drawn from the seed)")
+	f.StringVar(&o.run.Faults, "faults", "", "kinds of faults that a drawn plan may have, such as kill,partition,hold, by their names in plans (default: all that the world can do)")
 	f.StringVar(&o.memory, "memory", "", "memory limit of each broker's container, such as 512m; without one it is 1g (--world docker)")
 	f.Float64Var(&o.run.CPUs, "cpus", 0, "processors that each broker's container may use, such as 0.5; without a limit it is all (--world docker)")
 	f.DurationVar(&o.run.Trim, "trim", 0, "how often, on average, somebody asks for a partition's oldest records to be removed (DeleteRecords; default: never)")
@@ -70,7 +72,11 @@ func (o *options) complete() (run history.Run, plan string, err error) {
 	if run.Target != "" && !o.given("world") {
 		run.World = harness.Contained
 	}
-	if run.Target, run.Template, err = readTarget(run.Target); err != nil {
+	named := &run.Target
+	if run.Target == "" {
+		named = &run.Like
+	}
+	if *named, run.Template, err = readTarget(*named); err != nil {
 		return run, "", usage(err)
 	}
 	switch o.acks {

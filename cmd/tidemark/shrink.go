@@ -45,6 +45,9 @@ func shrinkCommand() *cobra.Command {
 			if s.Budget < 0 || s.Workers < 1 || s.Workers > 1024 {
 				return usage(fmt.Errorf("--budget %v, --workers %d, expected a positive duration or 0s for no limit, and 1 to 1024", s.Budget, s.Workers))
 			}
+			if s.Neighbours < 0 || s.Neighbours > neighboursMax {
+				return usage(fmt.Errorf("--neighbours %d, expected 0 to %d", s.Neighbours, neighboursMax))
+			}
 			if scenario != "" {
 				if err := writable(scenario); err != nil {
 					return usage(fmt.Errorf("--as-scenario: %w", err))
@@ -63,6 +66,7 @@ func shrinkCommand() *cobra.Command {
 	f.DurationVar(&s.Budget, "budget", 2*time.Minute, "try nothing new after so long; 0 is no limit")
 	f.IntVar(&s.Workers, "workers", runtime.NumCPU(), "runs at a time")
 	f.BoolVar(&s.Blind, "no-invariants", false, "judge by what clients and logs tell alone")
+	f.IntVar(&s.Neighbours, "neighbours", 0, "carry out so many neighbours of every smaller run, too: its plan a little later, another seed. It is taken only if no fewer of\nthem fail alike, so that what is left is due to the plan, not to luck")
 	f.BoolVar(&asJSON, "json", false, "print what is left as JSON")
 	f.StringVar(&out, "out", ".", "directory in which runs/ stands")
 	f.StringVar(&scenario, "as-scenario", "", "also write what is left to this file, as a scenario: options, plan and outcome as text. The words at the head of a\nfile that is there already stay")
@@ -86,7 +90,7 @@ func shrink(c *cobra.Command, s harness.Shrink, d results.Dir, outDir, scenario 
 	if err != nil {
 		return trouble(err)
 	}
-	if err := showShrunk(c, state, res, d, outDir, scenario, asJSON); err != nil {
+	if err := showShrunk(c, state, res, s.Neighbours, d, outDir, scenario, asJSON); err != nil {
 		return err
 	}
 	if c.Context().Err() != nil {
@@ -109,7 +113,7 @@ func alone(dir string) (free func(), err error) {
 }
 
 // showShrunk prints what is left of the run in a directory, keeps it, and tells of it in that run's report.
-func showShrunk(c *cobra.Command, state harness.ShrinkState, res *harness.Result, of results.Dir, outDir, scenario string, asJSON bool) error {
+func showShrunk(c *cobra.Command, state harness.ShrinkState, res *harness.Result, neighbours int, of results.Dir, outDir, scenario string, asJSON bool) error {
 	out := c.OutOrStdout()
 	why := "nothing smaller fails alike"
 	if !state.Done {
@@ -125,7 +129,7 @@ func showShrunk(c *cobra.Command, state harness.ShrinkState, res *harness.Result
 	}
 	if asJSON {
 		if err := printJSON(out, map[string]any{
-			"signature": state.Signature, "lines": harness.Lines(state.Best), "plan": state.Best.Plan, "options": harness.ScenarioOptions(state.Best), "runs": state.Tries,
+			"signature": state.Signature, "lines": harness.Lines(state.Best), "plan": state.Best.Plan, "options": harness.ScenarioOptions(state.Best), "runs": state.Tries, "neighbours": neighbours, "neighboursAlike": state.Alike,
 			"seconds": state.Seconds, "done": state.Done, "directory": d.Path, "report": d.ReportPath(), "replay": harness.ReplayLine(d),
 		}, exitValid); err != nil {
 			return err
@@ -133,6 +137,9 @@ func showShrunk(c *cobra.Command, state harness.ShrinkState, res *harness.Result
 		out = c.ErrOrStderr() // stdout holds the JSON alone
 	}
 	fmt.Fprintf(out, "%s after %s in %.1f s: %s\n%s%s\n", sizeOf(state.Best), counted(state.Tries, "run"), state.Seconds, why, indented(state.Best.Plan), state.Signature)
+	if neighbours > 0 {
+		fmt.Fprintf(out, "%d of %d neighbours fail alike\n", state.Alike, neighbours)
+	}
 	fmt.Fprintf(out, "options, as a scenario has them (--as-scenario FILE, run --scenario FILE): %s\nreport: %s\nreplay: %s\n",
 		strings.Join(harness.ScenarioOptions(state.Best), " "), d.ReportPath(), harness.ReplayLine(d))
 	if scenario == "" {
