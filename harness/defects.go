@@ -25,6 +25,11 @@ var published = []struct {
 	fixed      []string
 }{
 	{"KIP-101", "kip-101.txt", []string{"0.11.0.3", "4.1.0"}},
+	{"KIP-279", "kip-279.txt", []string{"2.0.1"}},
+	{"KAFKA-7128", "kafka-7128.txt", []string{"2.0.1"}},
+	{"KIP-320", "kip-320.txt", []string{"2.8.2"}},
+	{"KAFKA-10706", "kafka-10706.txt", []string{"2.8.2"}},
+	{"KAFKA-13141", "kafka-13141.txt", []string{"2.8.2"}},
 }
 
 //go:embed defects/*.txt

@@ -50,6 +50,20 @@ type PastTable struct {
 	Rows []PastRow `json:"rows"`
 }
 
+// Put takes up a row: in the place of the one of the same defect, else before the first that was published later, as order lists them.
+func (t *PastTable) Put(row PastRow, order []Defect) {
+	if i := slices.IndexFunc(t.Rows, func(r PastRow) bool { return r.Defect == row.Defect }); i >= 0 {
+		t.Rows[i] = row
+		return
+	}
+	place := func(name string) int { return slices.IndexFunc(order, func(d Defect) bool { return d.Name == name }) }
+	at := slices.IndexFunc(t.Rows, func(r PastRow) bool { return place(r.Defect) > place(row.Defect) })
+	if at < 0 {
+		at = len(t.Rows)
+	}
+	t.Rows = slices.Insert(t.Rows, at, row)
+}
+
 // Try carries out the runs of one defect. The error is ctx's end, or that the defect cannot be carried over; the row holds what there is.
 func (p Past) Try(ctx context.Context, d Defect) (PastRow, error) {
 	row := PastRow{Defect: d.Name, Says: d.Says, Class: d.Class, Plan: d.Run.Plan}
@@ -196,7 +210,9 @@ const pastIntroduction = `# Losses that releases of Apache Kafka really have
 
 Written by
 
-    bin/tidemark history --markdown docs/history.md
+    bin/tidemark history --times 5 --controls 5 --table docs/history.json --markdown docs/history.md
+
+which carries out all of it in an hour and a half, or, with a defect's name, its row alone, and keeps the others.
 
 Each row is a published defect, the release that has it and releases that have it no longer: unmodified brokers in containers, three or four
 with acks=all, min.insync.replicas=2 and clean elections, under the plan that stands below. Counted are the runs in which the checker found an

@@ -143,6 +143,23 @@ func TestTheTableOfThePast(t *testing.T) {
 	}
 }
 
+// TestRowsAreKept puts rows into a table one by one, as single defects are carried out anew: in the order in which they were published, and the newer
+// in the place of the older.
+func TestRowsAreKept(t *testing.T) {
+	order := []Defect{{Name: "first"}, {Name: "second"}, {Name: "third"}}
+	var table PastTable
+	for _, row := range []PastRow{{Defect: "third"}, {Defect: "first", Says: "old"}, {Defect: "second"}, {Defect: "first", Says: "new"}} {
+		table.Put(row, order)
+	}
+	var got []string
+	for _, r := range table.Rows {
+		got = append(got, strings.TrimSpace(r.Defect+" "+r.Says))
+	}
+	if want := []string{"first new", "second", "third"}; !slices.Equal(got, want) {
+		t.Errorf("%q, expected %q", got, want)
+	}
+}
+
 // TestWhatIsNotShown tells of defects that were found too seldom, not at all, or also where they were fixed; a run that comes to no verdict counts
 // as one that did not show it.
 func TestWhatIsNotShown(t *testing.T) {

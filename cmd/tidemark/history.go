@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -16,7 +19,8 @@ import (
 func historyCommand() *cobra.Command {
 	var p harness.Past
 	var list, asJSON bool
-	var out, markdown string
+	var out string
+	var pages pastPages
 	c := &cobra.Command{
 		Use:   "history [NAME...]",
 		Short: "Show published losses of releases of Apache Kafka",
@@ -40,7 +44,7 @@ func historyCommand() *cobra.Command {
 			if p.Times < 1 || p.Controls < 0 || p.Times > timesMax || p.Controls > timesMax {
 				return usage(fmt.Errorf("--times %d, --controls %d, expected 1 to %d and 0 to %d", p.Times, p.Controls, timesMax, timesMax))
 			}
-			return showPast(c, p, defects, out, markdown, asJSON)
+			return showPast(c, p, defects, out, pages, asJSON)
 		},
 	}
 	f := c.Flags()
@@ -49,7 +53,8 @@ func historyCommand() *cobra.Command {
 	f.IntVar(&p.Controls, "controls", 3, "runs of each release that has it no longer")
 	f.StringVar(&out, "out", ".", "directory in which runs/ stands")
 	f.BoolVar(&asJSON, "json", false, "print the table as JSON; with --list, what the defects are")
-	f.StringVar(&markdown, "markdown", "", "also write the table to this file, as Markdown")
+	f.StringVar(&pages.table, "table", "", "keep the table in this file, as JSON: rows of defects that are not named stay as they are there")
+	f.StringVar(&pages.markdown, "markdown", "", "also write the table to this file, as Markdown")
 	return c
 }
 
@@ -83,7 +88,11 @@ func listedDefects(defects []harness.Defect) (out []map[string]any) {
 }
 
 // showPast carries out the runs of defects, prints a row each as it comes, and writes the table.
-func showPast(c *cobra.Command, p harness.Past, defects []harness.Defect, out, markdown string, asJSON bool) error {
+func showPast(c *cobra.Command, p harness.Past, defects []harness.Defect, out string, pages pastPages, asJSON bool) error {
+	t, err := pages.read()
+	if err != nil {
+		return usage(err)
+	}
 	if err := admit(c, defects[0].Run); err != nil {
 		return err
 	}
@@ -100,11 +109,16 @@ func showPast(c *cobra.Command, p harness.Past, defects []harness.Defect, out, m
 	p.Each = func(d harness.Defect, release string, n, of int, told string) {
 		fmt.Fprintf(log, "%s on %s, %d of %d: %s\n", d.Name, release, n, of, told)
 	}
-	var t harness.PastTable
+	order, err := harness.Defects()
+	if err != nil {
+		return trouble(err)
+	}
 	ok := true
 	for _, d := range defects {
 		row, err := p.Try(c.Context(), d)
-		t.Rows = append(t.Rows, row)
+		if c.Context().Err() == nil {
+			t.Put(row, order)
+		}
 		fmt.Fprint(told, row.String())
 		switch {
 		case c.Context().Err() != nil:
@@ -112,14 +126,12 @@ func showPast(c *cobra.Command, p harness.Past, defects []harness.Defect, out, m
 		case err != nil:
 			return trouble(err)
 		}
+		if err := pages.write(t); err != nil { // row by row: all of them take an hour
+			return trouble(err)
+		}
 		ok = ok && row.Shown()
 	}
 	fmt.Fprintln(told, t.Summary())
-	if markdown != "" {
-		if err := os.WriteFile(markdown, []byte(t.Markdown()), 0o644); err != nil {
-			return trouble(err)
-		}
-	}
 	code := exitValid
 	if !ok {
 		code = exitViolation
@@ -128,4 +140,38 @@ func showPast(c *cobra.Command, p harness.Past, defects []harness.Defect, out, m
 		return printJSON(c.OutOrStdout(), t, code)
 	}
 	return ended(code)
+}
+
+// pastPages are the files in which the table is kept, each "" for none.
+type pastPages struct{ table, markdown string }
+
+// read is the table as it was kept, empty where there is none yet.
+func (p pastPages) read() (t harness.PastTable, err error) {
+	if p.table == "" {
+		return t, nil
+	}
+	text, err := readBounded(p.table)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return t, nil
+	case err != nil:
+		return t, fmt.Errorf("--table: %w", err)
+	}
+	if err := json.Unmarshal(text, &t); err != nil {
+		return t, fmt.Errorf("--table %s: %w, expected what history --json prints", p.table, err)
+	}
+	return t, nil
+}
+
+// write keeps the table.
+func (p pastPages) write(t harness.PastTable) error {
+	if p.table != "" {
+		if err := writeJSON(p.table, t); err != nil {
+			return err
+		}
+	}
+	if p.markdown == "" {
+		return nil
+	}
+	return os.WriteFile(p.markdown, []byte(t.Markdown()), 0o644)
 }
