@@ -244,11 +244,22 @@ func (d *drawer) step(t time.Duration, p history.Partition) (when Trigger) {
 
 // next is the next event of a kind from a time on, or one of those behind it.
 func (d *drawer) next(kind TriggerKind, since time.Duration) Trigger {
-	when := Trigger{Kind: kind, At: neat(since), Count: 1}
+	when := Trigger{Kind: d.comes(kind), At: neat(since), Count: 1}
 	for d.chance(0.25) {
 		when.Count++
 	}
 	return when
+}
+
+// comes is an event that the plan so far may bring: what is dropped is never let go, and without faults on messages none is caught.
+func (d *drawer) comes(kind TriggerKind) TriggerKind {
+	if kind == AfterReleases && !slices.ContainsFunc(d.lines, func(l drawn) bool { return world.Keeps(l.Fault.Kind) }) {
+		kind = AfterCatches
+	}
+	if kind == AfterCatches && d.catches == 0 {
+		kind = AfterExpands
+	}
+	return kind
 }
 
 // moment is what strikes right after a step of the protocol's, when what was decided on old knowledge is not yet put right: one fault, or one
@@ -270,6 +281,7 @@ func (d *drawer) moment(t time.Duration) time.Duration {
 func (d *drawer) reflex(t time.Duration) time.Duration {
 	p := d.part()
 	kind := []TriggerKind{AfterExpands, AfterExpands, AfterReleases, AfterElections, AfterShrinks, AfterCatches}[d.rnd.IntN(6)]
+	kind = d.comes(kind)
 	f := d.strike(p)
 	if slices.Contains(d.kinds, world.CanElect) && d.chance(0.35) {
 		f = electFollower(p)

@@ -137,7 +137,7 @@ func renew(c *cobra.Command, dir string, entries []bug.Entry, workers int) error
 		run, told, err := harness.Renew(c.Context(), run, renewSeeds, workers)
 		switch {
 		case c.Context().Err() != nil:
-			return &outcome{exitInterrupted, c.Context().Err()}
+			return &outcome{exitInterrupted, errInterrupted}
 		case err != nil:
 			lost++
 			fmt.Fprintf(c.OutOrStdout(), "%s: %v; with its own it tells\n%s", path, err, told)
@@ -215,7 +215,7 @@ func bugs(c *cobra.Command, p harness.Proof, entries []bug.Entry, w bugsWanted) 
 	for _, e := range entries {
 		row, err := p.Search(c.Context(), e)
 		if err != nil {
-			return &outcome{exitInterrupted, err}
+			return &outcome{exitInterrupted, errInterrupted}
 		}
 		table.print(row)
 		rows = append(rows, row)

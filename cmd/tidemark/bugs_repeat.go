@@ -40,7 +40,7 @@ func repeatBugs(c *cobra.Command, p harness.Proof, entries []bug.Entry, n int, a
 	for _, e := range entries {
 		s, err := p.Repeat(c.Context(), e, n)
 		if err != nil {
-			return &outcome{exitInterrupted, err}
+			return &outcome{exitInterrupted, errInterrupted}
 		}
 		row := ""
 		if s.Row != 0 {

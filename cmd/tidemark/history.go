@@ -122,7 +122,7 @@ func showPast(c *cobra.Command, p harness.Past, defects []harness.Defect, out st
 		fmt.Fprint(told, row.String())
 		switch {
 		case c.Context().Err() != nil:
-			return &outcome{exitInterrupted, c.Context().Err()}
+			return &outcome{exitInterrupted, errInterrupted}
 		case err != nil:
 			return trouble(err)
 		}

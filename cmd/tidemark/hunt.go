@@ -272,6 +272,9 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 	for _, n := range slices.Sorted(maps.Keys(carried.dirs)) {
 		v := carried.failing[n].Verdict
 		fmt.Fprintf(out, "%s: %s, seed %d: %s\n  %s: %s\n", v.Status, harness.RunName(n), carried.failing[n].Run.Seed, v.Reason, harness.ReplayWord(h.Run), harness.ReplayLine(carried.dirs[n]))
+		if h.Seeds > 1 {
+			fmt.Fprint(out, repeat(c, h, n))
+		}
 	}
 	if w.neighbours > 0 {
 		w.firmest(c.Context(), h, out, carried)

@@ -42,6 +42,9 @@ func (o *outcome) Error() string {
 
 func (o *outcome) Unwrap() error { return o.err }
 
+// errInterrupted is why a command that was told to stop did not end.
+var errInterrupted = errors.New("interrupted")
+
 func usage(err error) error { return &outcome{exitUsage, err} }
 
 func trouble(err error) error { return &outcome{exitHarness, err} }

@@ -56,7 +56,7 @@ func replayCommand() *cobra.Command {
 			}
 			rep, err := harness.Again(c.Context(), d, t.watch(c.OutOrStdout()))
 			if c.Context().Err() != nil {
-				return &outcome{exitInterrupted, c.Context().Err()}
+				return &outcome{exitInterrupted, errInterrupted}
 			}
 			if err != nil {
 				return trouble(err)
