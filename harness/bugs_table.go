@@ -39,7 +39,11 @@ func (r *BugRow) elsewhere() (text string) {
 
 // Again is the line that repeats the run that showed a bug.
 func (r *BugRow) Again(master uint64) string {
-	return RepeatLine([]string{"--bug", string(r.Bug)}, master, r.Number, r.From)
+	options := []string{"--bug", string(r.Bug)}
+	if r.Visible {
+		options = append(options, "--pursue")
+	}
+	return RepeatLine(options, master, r.Number, r.From)
 }
 
 // Summary is the proof in a few lines.
@@ -71,7 +75,8 @@ func (t BugTally) Markdown() string {
 		"many of the runs the bug changed a decision. Rows marked ° are judged with the invariants on, as no client can see the bug; all others\n" +
 		"by what clients and logs tell alone. *Lines* is what shrinking left of the plan. *Run* is the number of the\n" +
 		"run that showed the bug, which repeats by\n\n")
-	fmt.Fprintf(&out, "    bin/tidemark hunt --bug NAME --master %d --first RUN --max-seeds 1\n\n", t.Master)
+	fmt.Fprintf(&out, "    bin/tidemark hunt --pursue --bug NAME --master %d --first RUN --max-seeds 1\n\n", t.Master)
+	fmt.Fprintf(&out, "(without --pursue where a row is marked), as long as the generator is %s: another one draws other runs.\n\n", t.Generator)
 	out.WriteString("After the first 200, every other run goes on from an earlier one in which something rare nearly happened; such a one repeats by the number behind *from*, with the flag behind that.\n")
 	out.WriteString("Behind a number may stand further lines of its plan: the search adds them where the simulator sees an invariant broken, to show clients what that means.\n\n")
 	out.WriteString("| bug | source | found as | run | runs | differed | seconds | lines |\n|---|---|---|---:|---:|---:|---:|---:|\n")

@@ -127,17 +127,18 @@ func (d Dir) History() (h *history.History, truncated string, err error) {
 	return h, truncated, nil
 }
 
-// WriteHistory writes the journal of a run that kept it in memory.
-func (d Dir) WriteHistory(h *history.History) error {
-	return history.WriteJournal(d.file(historyFile), h)
-}
-
 // Plan reads plan.txt, which stands beside run.json for people: what is replayed is the plan in run.json.
 func (d Dir) Plan() (string, error) {
 	text, err := d.read(planFile, runBytesMax)
 	return string(text), err
 }
 
+// WriteHistory writes the journal of a run that kept it in memory.
+func (d Dir) WriteHistory(h *history.History) error {
+	return history.WriteJournal(d.file(historyFile), h)
+}
+
+// HistoryPath is where the journal lies, for a run that writes it as it goes.
 func (d Dir) HistoryPath() string { return d.file(historyFile) }
 
 // ReportPath is where the page lies.

@@ -83,6 +83,12 @@ func huntCommand() *cobra.Command {
 			if h.Draw, err = drawing(configs, run, c.Flags().Changed); err != nil {
 				return usage(err)
 			}
+			if w.pursue {
+				if run.World != harness.Simulated {
+					return usage(fmt.Errorf("--pursue with --world %s, expected %s, where invariants are seen", run.World, harness.Simulated))
+				}
+				h.Carry = harness.Pursue
+			}
 			if hashes && w.json {
 				return usage(errors.New("--hashes with --json, expected either"))
 			}
@@ -115,6 +121,7 @@ func huntCommand() *cobra.Command {
 	f.StringVar((*string)(&h.UntilClass), "until-class", "", "stop at the first anomaly of this class, allowed or not:\n"+classes(",\n"))
 	f.StringVar(&o.out, "out", ".", "directory in which runs/ stands")
 	f.StringVar(&w.corpus, "corpus", "", "directory of scenarios that are carried out first, with the bug of --bug or none whatever bug they name (run --scenario carries out\none as it is); the first failure of each signature that it lacks is added")
+	f.BoolVar(&w.pursue, "pursue", false, "judge by what clients and logs tell alone, and where an invariant was broken carry the run out once more with lines that may show it\nto them, as tidemark bugs does")
 	f.BoolVar(&w.shrink, "shrink", false, "shrink the first failure of each signature")
 	f.IntVar(&w.neighbours, "neighbours", 0, "of every failing run that is kept, carry out so many neighbours (its plan a little later, another seed), say how many fail alike,\nand let --shrink take of each signature the run of which most do, and no smaller one of which fewer do")
 	f.DurationVar(&w.shrinking, "shrink-budget", time.Minute, "of shrinking one failure")
@@ -223,7 +230,7 @@ func carryOut(c *cobra.Command, h harness.Hunt, w huntWanted) *hunted {
 		if _, ok := out.dirs[n]; ok {
 			continue // a run in containers, which cannot be had once more
 		}
-		d, err := keep(c.Context(), w.out, out.failing[n])
+		d, err := keep(c.Context(), w.out, out.failing[n], w.pursue)
 		if err != nil {
 			out.lost = errors.Join(out.lost, fmt.Errorf("%s, seed %d: its directory could not be written: %w", harness.RunName(n), out.failing[n].Run.Seed, err))
 			continue
@@ -273,7 +280,7 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 		v := carried.failing[n].Verdict
 		fmt.Fprintf(out, "%s: %s, seed %d: %s\n  %s: %s\n", v.Status, harness.RunName(n), carried.failing[n].Run.Seed, v.Reason, harness.ReplayWord(h.Run), harness.ReplayLine(carried.dirs[n]))
 		if h.Seeds > 1 {
-			fmt.Fprint(out, repeat(c, h, n))
+			fmt.Fprint(out, repeat(c, h, harness.Failure{Number: n, From: carried.from[n]}))
 		}
 	}
 	if w.neighbours > 0 {
@@ -432,9 +439,9 @@ func huntExit(ctx context.Context, t harness.Tally, allowVacuous float64) int {
 	}
 }
 
-// keep writes a failing run's directory; its trail comes from running it once more.
-func keep(ctx context.Context, outDir string, res *harness.Result) (results.Dir, error) {
-	again, err := harness.Simulate(context.WithoutCancel(ctx), res.Run, harness.Watch{Trail: true})
+// keep writes a failing run's directory, judged with the invariants or, blind, by what clients and logs tell; its trail comes from running it once more.
+func keep(ctx context.Context, outDir string, res *harness.Result, blind bool) (results.Dir, error) {
+	again, err := harness.Simulate(context.WithoutCancel(ctx), res.Run, harness.Watch{Trail: true, Blind: blind})
 	if err != nil {
 		return results.Dir{}, err
 	}

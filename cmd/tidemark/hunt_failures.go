@@ -22,6 +22,7 @@ type huntWanted struct {
 	allowVacuous float64
 	corpus       string // directory, "" for none
 	shrink       bool
+	pursue       bool          // see harness.Pursue
 	shrinking    time.Duration // budget
 	neighbours   int           // of each failure, 0 for none
 	options      []string      // of the command line that carries one run out again, see harness.RepeatLine
@@ -135,12 +136,12 @@ func (w huntWanted) reduce(c *cobra.Command, h harness.Hunt, out io.Writer, grou
 		}
 		run := res.Run
 		if w.shrink {
-			state, small, err := harness.Shrink{Run: run, Budget: w.shrinking, Workers: h.Workers, Neighbours: w.neighbours}.Go(c.Context())
+			state, small, err := harness.Shrink{Run: run, Blind: w.pursue, Budget: w.shrinking, Workers: h.Workers, Neighbours: w.neighbours}.Go(c.Context())
 			if err != nil {
 				fmt.Fprintf(out, "not shrunk: %s: %v\n", g.Signature, err)
 			} else {
 				run = state.Best
-				d, err := keep(c.Context(), w.out, small)
+				d, err := keep(c.Context(), w.out, small, w.pursue)
 				if err != nil {
 					return err
 				}

@@ -90,7 +90,7 @@ func shrink(c *cobra.Command, s harness.Shrink, d results.Dir, outDir, scenario 
 	if err != nil {
 		return trouble(err)
 	}
-	if err := showShrunk(c, state, res, s.Neighbours, d, outDir, scenario, asJSON); err != nil {
+	if err := showShrunk(c, s, state, res, d, outDir, scenario, asJSON); err != nil {
 		return err
 	}
 	if c.Context().Err() != nil {
@@ -113,14 +113,14 @@ func alone(dir string) (free func(), err error) {
 }
 
 // showShrunk prints what is left of the run in a directory, keeps it, and tells of it in that run's report.
-func showShrunk(c *cobra.Command, state harness.ShrinkState, res *harness.Result, neighbours int, of results.Dir, outDir, scenario string, asJSON bool) error {
+func showShrunk(c *cobra.Command, s harness.Shrink, state harness.ShrinkState, res *harness.Result, of results.Dir, outDir, scenario string, asJSON bool) error {
 	out := c.OutOrStdout()
 	why := "nothing smaller fails alike"
 	if !state.Done {
 		why = "stopped; called again, it goes on"
 	}
 	res.Run.Started = time.Now().UTC() // a run of its own
-	d, err := keep(c.Context(), outDir, res)
+	d, err := keep(c.Context(), outDir, res, s.Blind)
 	if err != nil {
 		return trouble(err)
 	}
@@ -129,7 +129,7 @@ func showShrunk(c *cobra.Command, state harness.ShrinkState, res *harness.Result
 	}
 	if asJSON {
 		if err := printJSON(out, map[string]any{
-			"signature": state.Signature, "lines": harness.Lines(state.Best), "plan": state.Best.Plan, "options": harness.ScenarioOptions(state.Best), "runs": state.Tries, "neighbours": neighbours, "neighboursAlike": state.Alike,
+			"signature": state.Signature, "lines": harness.Lines(state.Best), "plan": state.Best.Plan, "options": harness.ScenarioOptions(state.Best), "runs": state.Tries, "neighbours": s.Neighbours, "neighboursAlike": state.Alike,
 			"seconds": state.Seconds, "done": state.Done, "directory": d.Path, "report": d.ReportPath(), "replay": harness.ReplayLine(d),
 		}, exitValid); err != nil {
 			return err
@@ -137,8 +137,8 @@ func showShrunk(c *cobra.Command, state harness.ShrinkState, res *harness.Result
 		out = c.ErrOrStderr() // stdout holds the JSON alone
 	}
 	fmt.Fprintf(out, "%s after %s in %.1f s: %s\n%s%s\n", sizeOf(state.Best), counted(state.Tries, "run"), state.Seconds, why, indented(state.Best.Plan), state.Signature)
-	if neighbours > 0 {
-		fmt.Fprintf(out, "%d of %d neighbours fail alike\n", state.Alike, neighbours)
+	if s.Neighbours > 0 {
+		fmt.Fprintf(out, "%d of %d neighbours fail alike\n", state.Alike, s.Neighbours)
 	}
 	fmt.Fprintf(out, "options, as a scenario has them (--as-scenario FILE, run --scenario FILE): %s\nreport: %s\nreplay: %s\n",
 		strings.Join(harness.ScenarioOptions(state.Best), " "), d.ReportPath(), harness.ReplayLine(d))
