@@ -88,7 +88,8 @@ func (s Shrink) Go(ctx context.Context) (ShrinkState, *Result, error) {
 	}
 	for !x.state.Done && !x.over(ctx) {
 		x.state.Done = true
-		for _, p := range passes {
+		idle := pass{name: "idle lines", smaller: func(run history.Run) []history.Run { return fewerIdle(run, res.History) }}
+		for _, p := range append([]pass{idle}, passes...) {
 			for x.step(ctx, p, &res) {
 				x.state.Done = false
 			}

@@ -75,6 +75,23 @@ func earlierEnd(run history.Run) (out []history.Run) {
 	return out
 }
 
+// fewerIdle proposes to leave out at once what never struck when the run was carried out, and first of all also what was never seen to take effect.
+func fewerIdle(run history.Run, h *history.History) (out []history.Run) {
+	lines := planOf(run).Lines
+	for _, reached := range []history.FaultPhase{history.FaultObserved, history.FaultApplied} {
+		var left []nemesis.Line
+		for n, l := range lines {
+			if slices.ContainsFunc(h.Faults, func(e history.FaultEvent) bool { return e.Fault == n && e.Phase == reached }) {
+				left = append(left, l)
+			}
+		}
+		if len(left) < len(lines) {
+			out = append(out, planned(run, left))
+		}
+	}
+	return out
+}
+
 // fewerLines proposes to leave out half of the plan, then a quarter, and so on down to two lines (delta debugging). Later lines go first:
 // what came after the failure has nothing to do with it.
 func fewerLines(run history.Run) (out []history.Run) {

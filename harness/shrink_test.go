@@ -175,3 +175,22 @@ func TestShrinkRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestIdleLinesGoFirst proposes to leave out at once what never took effect, then what never struck: a hold that met no message, a kill that was refused.
+func TestIdleLinesGoFirst(t *testing.T) {
+	run := history.Run{Plan: "at 1s kill leader(orders/0)\nat 2s hold fetch requests 1 -> 2 for 1s\nat 3s kill controller\n"}
+	h := &history.History{Faults: []history.FaultEvent{
+		{Fault: 0, Phase: history.FaultApplied}, {Fault: 0, Phase: history.FaultObserved}, {Fault: 1, Phase: history.FaultApplied}, {Fault: 2, Phase: history.FaultRefused},
+	}}
+	var kept []int
+	for _, smaller := range fewerIdle(run, h) {
+		kept = append(kept, Lines(smaller))
+	}
+	if !slices.Equal(kept, []int{1, 2}) {
+		t.Errorf("proposals of %v lines, expected 1, then 2", kept)
+	}
+	h.Faults = append(h.Faults, history.FaultEvent{Fault: 1, Phase: history.FaultObserved}, history.FaultEvent{Fault: 2, Phase: history.FaultApplied}, history.FaultEvent{Fault: 2, Phase: history.FaultObserved})
+	if more := fewerIdle(run, h); len(more) != 0 {
+		t.Errorf("%d proposals where every line took effect, expected none", len(more))
+	}
+}
