@@ -128,15 +128,27 @@ func Eval[T any](t testing.TB, b *Tab, expression string) T {
 	return Run(t, b, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
 
-// Until waits until an expression of the page holds.
+// Until waits until an expression of the page holds, of the page that a click or a link leads to if it leads to another.
 func (b *Tab) Until(t testing.TB, condition string) {
 	t.Helper()
 	wait := fmt.Sprintf(`new Promise((done) => { const look = () => ((%s) ? done(true) : setTimeout(look, 20)); look(); })`, condition)
 	ctx, cancel := context.WithTimeout(b.ctx, stepMax)
 	defer cancel()
-	if _, err := chromedp.Run(ctx, chromedp.Evaluate[bool](wait, chromedp.EvalAwaitPromise)); err != nil {
-		t.Fatalf("waiting for %s: %v", condition, err)
+	for {
+		_, err := chromedp.Run(ctx, chromedp.Evaluate[bool](wait, chromedp.EvalAwaitPromise))
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil || !left(err) {
+			t.Fatalf("waiting for %s: %v", condition, err)
+		}
 	}
+}
+
+// left says that an expression had no answer because the page that it was put to has been left.
+func left(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "navigated or closed") || strings.Contains(text, "context was destroyed") || strings.Contains(text, "Cannot find context")
 }
 
 // Call carries out a command of the DevTools protocol.
