@@ -66,6 +66,7 @@ func (w *watcher) afterEvent(now time.Duration, id history.BrokerID) {
 		return
 	}
 	b.lookAtQuorum(now, w.inv)
+	w.forget(now, b)
 	if img := n.Image(); img.Index > w.index {
 		w.index = img.Index
 		w.metadata(now, n)
@@ -97,10 +98,25 @@ func (b *watched) lookAtQuorum(now time.Duration, inv *checker.Invariants) {
 // incarnationEnded tells that a broker's replicas are down.
 func (w *watcher) incarnationEnded(now time.Duration, b *watched) {
 	for _, r := range b.replicas {
-		r.view.Running, r.view.Leads, r.view.Entry = false, false, nil
-		w.inv.Replica(now, r.partition, r.view)
+		w.gone(now, r)
 	}
 	b.replicas = nil
+}
+
+// gone tells that a replica is down.
+func (w *watcher) gone(now time.Duration, r *watchedReplica) {
+	r.view.Running, r.view.Leads, r.view.Entry = false, false, nil
+	w.inv.Replica(now, r.partition, r.view)
+}
+
+// forget tells that replicas are down which the broker has removed: their logs are closed.
+func (w *watcher) forget(now time.Duration, b *watched) {
+	b.replicas = slices.DeleteFunc(b.replicas, func(r *watchedReplica) bool {
+		if r.replica.Removed() {
+			w.gone(now, r)
+		}
+		return r.replica.Removed()
+	})
 }
 
 // add takes a replica that is new, or that stands in the place of another, into the list.

@@ -53,6 +53,9 @@ type flushState struct {
 // Name is the partition's name.
 func (p *Partition) Name() kafka.TopicPartition { return p.tp }
 
+// Removed reports whether the broker has given the replica up: its log is closed.
+func (p *Partition) Removed() bool { return p.removed }
+
 // TopicID is the id of its topic.
 func (p *Partition) TopicID() kafka.TopicID { return p.topicID }
 
