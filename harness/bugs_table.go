@@ -69,8 +69,12 @@ func (t BugTally) Summary() string {
 // Markdown is the proof as a document.
 func (t BugTally) Markdown() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "# Known bugs, found by random search\n\nWritten by\n\n    bin/tidemark bugs --master %d --budget %vs --workers %d --markdown docs/bugs.md\n\n",
-		t.Master, t.Budget, t.Workers)
+	shrink := " --no-shrink"
+	if slices.ContainsFunc(t.Rows, func(r BugRow) bool { return r.Shrunk != nil }) {
+		shrink = ""
+	}
+	fmt.Fprintf(&out, "# Known bugs, found by random search\n\nWritten by\n\n    bin/tidemark bugs --master %d --budget %vs --workers %d%s --markdown docs/bugs.md\n\n",
+		t.Master, t.Budget, t.Workers, shrink)
 	out.WriteString("Each row switches one bug on and searches with the same configurations and plans, which do not depend on it; *differed* says in how\n" +
 		"many of the runs the bug changed a decision. Rows marked ° are judged with the invariants on, as no client can see the bug; all others\n" +
 		"by what clients and logs tell alone. *Lines* is what shrinking left of the plan. *Run* is the number of the\n" +
