@@ -37,6 +37,7 @@ type Hunt struct {
 	// SplitAfter, if above 0, is after how many runs every other one goes on from an earlier one in which something nearly happened; Carry must keep that
 	// (Watch.Near). Splits, if set, lead from each run to the one to carry out instead.
 	SplitAfter int
+	Whole      bool // runs that go on from others last as long as these; else they end soon after that moment
 	Splits     []Split
 	// Carry carries out one run; nil is Simulate.
 	Carry func(context.Context, history.Run) (*Result, error)

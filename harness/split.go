@@ -128,7 +128,7 @@ func (s *splits) one(ctx context.Context, n int) (*Result, error) {
 		run, err = s.drawn(ctx, n)
 	} else {
 		e.from = Descent{from.from.First, append(slices.Clone(from.from.Splits), Split{n, from.near})}
-		run, err = varied(s.Master, n, from.run, from.at)
+		run, err = varied(s.Master, n, from.run, from.at, s.Whole)
 	}
 	if err != nil {
 		return &Result{Run: run}, err
@@ -157,13 +157,13 @@ func (s *splits) drawn(ctx context.Context, n int) (history.Run, error) {
 		if step.Near >= len(res.Near) {
 			return run, fmt.Errorf("split %d@%d: only %d things nearly happened in the run before it", step.Near, step.Run, len(res.Near))
 		}
-		run, err = varied(s.Master, step.Run, run, res.Near[step.Near])
+		run, err = varied(s.Master, step.Run, run, res.Near[step.Near], s.Whole)
 	}
 	return run, err
 }
 
-// varied is a run that goes like another until about a time, and ends soon after it.
-func varied(master uint64, n int, run history.Run, near Near) (history.Run, error) {
+// varied is a run that goes like another until about a time, and ends soon after it unless it is to be whole.
+func varied(master uint64, n int, run history.Run, near Near, whole bool) (history.Run, error) {
 	plan, err := nemesis.Parse(run.Plan)
 	if err != nil {
 		return run, err
@@ -171,7 +171,9 @@ func varied(master uint64, n int, run history.Run, near Near) (history.Run, erro
 	space := Space(run)
 	space.Duration = (near.At + splitTail) * 6 / 5 // a generator leaves the last part to recovery
 	run.Plan = nemesis.Vary(world.Stream(master, "split", n), space, plan, near.At, near.About).String()
-	run.Duration = min(run.Duration, (near.At + splitTail + tailOfNemesis).Round(time.Second))
+	if !whole {
+		run.Duration = min(run.Duration, (near.At + splitTail + tailOfNemesis).Round(time.Second))
+	}
 	return run, Verify(run)
 }
 

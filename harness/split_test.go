@@ -134,3 +134,17 @@ func scenarioFile(t *testing.T, path string) history.Run {
 	}
 	return run
 }
+
+// TestSplitRunsMayBeWhole: where a hunt's runs are to last so long, those that go on from others do, too; else they end soon after what they differ in.
+func TestSplitRunsMayBeWhole(t *testing.T) {
+	run, err := Expand(Draw(SeedOf(1, 0), Defaults(), nil), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for whole, want := range map[bool]bool{true: true, false: false} {
+		split, err := varied(1, 5, run, Near{At: 3 * time.Second}, whole)
+		if err != nil || (split.Duration == run.Duration) != want {
+			t.Errorf("whole %v: %v of %v, %v", whole, split.Duration, run.Duration, err)
+		}
+	}
+}

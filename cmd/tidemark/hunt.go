@@ -98,6 +98,7 @@ func huntCommand() *cobra.Command {
 			if h.Draw != nil && h.Run.World == harness.Simulated && len(h.Splits) == 0 {
 				h.SplitAfter = harness.SplitAfter
 			}
+			h.Whole = c.Flags().Changed("duration")
 			if hashes {
 				return printHashes(c, h)
 			}
