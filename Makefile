@@ -37,7 +37,7 @@ test:
 	go vet ./...
 	go vet -tags simonly ./cmd/tidemark ./harness
 	go test -timeout 6m $$(go list ./... | grep -vE '$(CONCURRENT)|$(LIVE)')
-	go test -timeout 15m -race $$(go list ./... | grep -E '$(CONCURRENT)' | grep -vE '$(LIVE)')
+	go test -timeout 25m -race $$(go list ./... | grep -E '$(CONCURRENT)' | grep -vE '$(LIVE)')
 	go test -timeout 15m -race -run 'Processors|InParallel' ./checker
 
 # A thousand seeds of the standard minute, each run again by another process with another GOMAXPROCS: no violation, the same hashes.
