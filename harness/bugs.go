@@ -91,7 +91,7 @@ func (p Proof) Search(ctx context.Context, e bug.Entry) (BugRow, error) {
 		if !e.Visible {
 			return Simulate(ctx, run, Watch{Near: true})
 		}
-		return search(ctx, run)
+		return Pursue(ctx, run)
 	}
 	h.Each = func(n int, res *Result, err error) { row.take(n, res, err) }
 	tally := h.Go(ctx)

@@ -29,12 +29,10 @@ var leadWays = []leadWay{
 // leadWay is one of them; 0 is not at all.
 type leadWay struct{ elected, alone time.Duration }
 
-// Pursue carries a run out as Proof.Search does where clients can see the bug: judged by what clients and logs tell alone, and once more for each way of
-// showing them an invariant that was broken. The result's Lead is the lines that this took.
-func Pursue(ctx context.Context, run history.Run) (*Result, error) { return search(ctx, run) }
-
-// search carries a run out and judges it by what clients and logs tell. If that is right, but invariants were broken, it pursues them.
-func search(ctx context.Context, run history.Run) (*Result, error) {
+// Pursue carries a run out and judges it by what clients and logs tell alone, as Proof.Search does where clients can see the bug. If that is right, but
+// invariants were broken, it carries it out once more for each way of showing them to clients; the result's Lead is the lines that this took. The
+// error is the harness's own trouble, or ctx's end.
+func Pursue(ctx context.Context, run history.Run) (*Result, error) {
 	var leads []checker.Broken
 	res, err := Simulate(ctx, run, Watch{Blind: true, Leads: &leads, Near: true})
 	if err != nil || res.Verdict.Status == checker.Invalid {

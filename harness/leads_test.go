@@ -29,7 +29,7 @@ func TestALeadIsPursued(t *testing.T) {
 	if err != nil || alone.Verdict.Status != checker.Valid || len(leads) == 0 {
 		t.Fatalf("%v, %s with %d leads, expected valid and one at least", err, alone.Verdict.Status, len(leads))
 	}
-	res, err := search(t.Context(), run)
+	res, err := Pursue(t.Context(), run)
 	if err != nil || res.Verdict.Status != checker.Invalid || len(res.Lead) == 0 || res.Tries == 0 || !strings.Contains(strings.Join(strings.Fields(res.Run.Plan), " "), res.Lead[0]) {
 		t.Fatalf("%v, %s after %d tries, with the lines %q in\n%s", err, res.Verdict.Status, res.Tries, res.Lead, res.Run.Plan)
 	}
@@ -38,7 +38,7 @@ func TestALeadIsPursued(t *testing.T) {
 		t.Errorf("%v, trace hash %x, expected %x", err, again.Hash, res.Hash)
 	}
 	run.Bug = ""
-	if res, err = search(t.Context(), run); err != nil || res.Verdict.Status != checker.Valid || res.Tries != 0 {
+	if res, err = Pursue(t.Context(), run); err != nil || res.Verdict.Status != checker.Valid || res.Tries != 0 {
 		t.Errorf("%v, %s after %d tries with no bug on, expected valid and nothing to pursue", err, res.Verdict.Status, res.Tries)
 	}
 }
