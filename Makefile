@@ -14,7 +14,7 @@ LIVE       := ^tidemark/docker/live$$
 FUZZTIME ?= 1m
 COUNT    ?= 3
 
-.PHONY: run build nightly soak soak-space soak-docker canary-docker bugs-docker hunt-docker test test-bugs bugs test-docker test-docker-kills flat bench lint fuzz screenshot clean
+.PHONY: run build nightly soak soak-space soak-docker soak-kafka canary-docker bugs-docker hunt-docker test test-bugs bugs test-docker test-docker-kills flat bench lint fuzz screenshot clean
 
 # A first run: in containers where a container engine is found, else in the simulated world alone, whose program needs a third less time
 # to build.
@@ -70,6 +70,11 @@ nightly: build
 # Fifty runs of half a minute in containers: no violation, every kind of fault seen in five or more, all of them undone, nothing left.
 soak-docker: build
 	bin/tidemark hunt --world docker --max-seeds 50 --duration 30s --allow-vacuous 10 --workers 2
+
+# Ten runs of a minute of unmodified Apache Kafka: no violation, at most one run vacuous, each kind of fault seen in three or more. A quarter of an hour.
+RELEASE ?= 4.1.0
+soak-kafka: build
+	bin/tidemark hunt --target apache-kafka:$(RELEASE) --max-seeds 10 --allow-vacuous 10
 
 # A known bug in containers: found blindly within five runs; then by a plan of one line, k of n. Each hunt ends with 1, a violation.
 canary-docker: build

@@ -95,7 +95,7 @@ func (r *recipe) hash() (string, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, layout, strings.Join(javaModules, ","))
 	if r.release.Formats() {
-		fmt.Fprintln(h, "formatted")
+		fmt.Fprintln(h, "formatted, as a directory")
 	}
 	if r.jars == "" {
 		fmt.Fprint(h, r.release.POM())

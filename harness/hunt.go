@@ -10,6 +10,7 @@ import (
 
 	"tidemark/checker"
 	"tidemark/history"
+	"tidemark/nemesis"
 	"tidemark/world"
 )
 
@@ -47,28 +48,33 @@ type Hunt struct {
 
 // Tally is what a hunt found, over all its runs.
 type Tally struct {
-	Runs       int            `json:"runs"`
-	Valid      int            `json:"valid"`
-	Invalid    int            `json:"invalid"`
-	Known      int            `json:"known"` // of those invalid, the ones that are expected
-	Vacuous    int            `json:"vacuous"`
-	Unknown    int            `json:"unknown"`
-	Errors     int            `json:"errors"`
-	Seconds    float64        `json:"seconds"`
-	Virtual    float64        `json:"worldSeconds"` // on the runs' own clocks
-	Events     uint64         `json:"events"`
-	AckedShare float64        `json:"medianAckedShare"` // of the writes of a run, the median over runs
-	Acked      int64          `json:"medianAcked"`
-	Bites      map[string]int `json:"runsWith"` // in how many runs each kind of fault, and each protocol step, was seen
-	Applied    int            `json:"faultsApplied"`
-	Undone     int            `json:"faultsVerifiedUndone"` // of those
-	Allowed    map[string]int `json:"runsWithAllowed"`      // anomalies that the contract allows, by class
-	Classes    map[string]int `json:"runsWithViolation"`    // violations, by class
-	Busy       int            `json:"runsWithThousand"`     // runs with 1,000 acknowledged writes or more (sent, under acks=0)
-	Failures   []Failure      `json:"failures"`
-	Groups     []Group        `json:"groups"` // the violations among them, by signature
-	shares     []float64
-	acked      []int64
+	Runs       int     `json:"runs"`
+	Valid      int     `json:"valid"`
+	Invalid    int     `json:"invalid"`
+	Known      int     `json:"known"` // of those invalid, the ones that are expected
+	Vacuous    int     `json:"vacuous"`
+	Unknown    int     `json:"unknown"`
+	Errors     int     `json:"errors"`
+	Seconds    float64 `json:"seconds"`
+	Virtual    float64 `json:"worldSeconds"` // on the runs' own clocks
+	Events     uint64  `json:"events"`
+	AckedShare float64 `json:"medianAckedShare"` // of the writes of a run, the median over runs
+	Acked      int64   `json:"medianAcked"`
+	// FirstAck and LastFirst are how long after the start runs in containers had their first write acknowledged, in seconds: the median of runs, and the
+	// longest.
+	FirstAck  float64        `json:"medianFirstAckSeconds,omitempty"`
+	LastFirst float64        `json:"longestFirstAckSeconds,omitempty"`
+	Bites     map[string]int `json:"runsWith"` // in how many runs each kind of fault, and each protocol step, was seen
+	Applied   int            `json:"faultsApplied"`
+	Undone    int            `json:"faultsVerifiedUndone"` // of those
+	Allowed   map[string]int `json:"runsWithAllowed"`      // anomalies that the contract allows, by class
+	Classes   map[string]int `json:"runsWithViolation"`    // violations, by class
+	Busy      int            `json:"runsWithThousand"`     // runs with 1,000 acknowledged writes or more (sent, under acks=0)
+	Failures  []Failure      `json:"failures"`
+	Groups    []Group        `json:"groups"` // the violations among them, by signature
+	shares    []float64
+	acked     []int64
+	firstAcks []time.Duration
 }
 
 // Failure is one run that was not green for a reason of its own.
@@ -144,7 +150,28 @@ func (h Hunt) draw(n int) (history.Run, error) {
 	if h.Draw != nil {
 		run = h.Draw(run.Seed, run)
 	}
-	return Expand(run, run.Plan)
+	drawn, err := Expand(run, run.Plan)
+	if err == nil && run.Plan == "" && run.World == Contained {
+		drawn.Plan = planWith(drawn, n)
+	}
+	return drawn, err
+}
+
+// planWith draws the plan of a run that takes a minute, of which there will be few: so that they have every kind of fault between them, each has half
+// of the kinds in any case, by its number in turn.
+func planWith(run history.Run, n int) string {
+	space := Space(run)
+	space.Due = inTurn(space.Useful(), n)
+	return nemesis.Generate(world.Stream(run.Seed, "plan", 0), space).String()
+}
+
+// inTurn is the half of some kinds whose turn it is. One run's half begins one before the last one's ended, so that kinds meet others each time.
+func inTurn(kinds []world.Ability, n int) (out []world.Ability) {
+	half := (len(kinds) + 1) / 2
+	for i := range half {
+		out = append(out, kinds[(n%max(1, len(kinds))*max(1, half-1)+i)%len(kinds)])
+	}
+	return out
 }
 
 func (h Hunt) carry(ctx context.Context, run history.Run) (*Result, error) {
@@ -205,6 +232,12 @@ func (t *Tally) add(h Hunt, n int, res *Result, err error) (unknown bool) {
 	}
 	if v.Stats.Sends > 0 {
 		t.shares = append(t.shares, float64(v.Stats.Acked)/float64(v.Stats.Sends))
+	}
+	if res.Run.World == Contained {
+		t.firstAcks = append(t.firstAcks, res.FirstAck())
+		for _, a := range Space(res.Run).Useful() {
+			t.Bites["fault "+string(a)] += 0 // that none was seen of it is said, too: these runs are few
+		}
 	}
 	t.seen(v)
 	t.faults(res.History)
@@ -290,6 +323,10 @@ func (t *Tally) finish(wall time.Duration) {
 	if n := len(t.acked); n > 0 {
 		t.Acked = t.acked[n/2]
 	}
+	slices.Sort(t.firstAcks)
+	if n := len(t.firstAcks); n > 0 {
+		t.FirstAck, t.LastFirst = t.firstAcks[n/2].Seconds(), t.firstAcks[n-1].Seconds()
+	}
 	slices.SortFunc(t.Failures, func(a, b Failure) int { return a.Number - b.Number })
 	t.Groups = groups(t.Failures)
 }
@@ -308,6 +345,9 @@ func (t Tally) String() string {
 	}
 	out += fmt.Sprintf("faults applied %d, verified undone %d\n", t.Applied, t.Undone)
 	out += fmt.Sprintf("acknowledged writes, median of runs: %d, %.0f %% of those sent; %d runs with %d or more\n", t.Acked, 100*t.AckedShare, t.Busy, busy)
+	if t.FirstAck > 0 {
+		out += fmt.Sprintf("first acknowledged write after the start, median of runs: %.1f s, longest %.1f s\n", t.FirstAck, t.LastFirst)
+	}
 	out += table("runs in which it was seen", t.Bites) + table("runs with an anomaly that the contract allows", t.Allowed) + table("runs with a violation", t.Classes)
 	out += groupTable(t.Groups)
 	return out

@@ -246,7 +246,8 @@ func checkFaults(run history.Run) error {
 // Space is what the generator draws a run's plan from; it does not tell the bug.
 func Space(run history.Run) nemesis.Space {
 	return nemesis.Space{
-		Can: drawable(run), Brokers: BrokerIDs(run), Partitions: Partitions(run),
+		Startup: startup(run),
+		Can:     drawable(run), Brokers: BrokerIDs(run), Partitions: Partitions(run),
 		Factor: run.Factor, MinISR: run.MinISR, Duration: run.Duration, Recreated: run.Recreated,
 		Session: max(span(run, "broker.session.timeout.ms"), span(run, "zookeeper.session.timeout.ms")), Lag: span(run, "replica.lag.time.max.ms"),
 	}

@@ -34,6 +34,17 @@ type Result struct {
 	logs      map[history.BrokerID]string // what each broker's process wrote, of a run in containers
 }
 
+// FirstAck is when the first write was acknowledged, on the run's clock, which begins with its first container; 0 if none was.
+func (r *Result) FirstAck() time.Duration {
+	var first time.Duration
+	for i := range r.History.Ops {
+		if op := &r.History.Ops[i]; op.Kind == history.Send && op.Outcome == history.OK && (first == 0 || op.Return < first) {
+			first = op.Return
+		}
+	}
+	return first
+}
+
 // Watch says what to keep or show of a simulated run besides its result.
 type Watch struct {
 	Trail bool

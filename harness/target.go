@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"tidemark/docker/targets"
 	"tidemark/history"
@@ -85,6 +86,18 @@ func quickOf(run history.Run) map[string]string {
 	return t.Quick
 }
 
+// startup is about how long brokers of a run's target take to start; 0 for this program's own.
+func startup(run history.Run) time.Duration {
+	if run.Target == "" && run.Like == "" {
+		return 0
+	}
+	t, err := targetOf(run)
+	if err != nil {
+		return 0
+	}
+	return t.Startup
+}
+
 // targetAbilities is what a run's target admits.
 func targetAbilities(run history.Run) []world.Ability {
 	t, err := targetOf(run)
@@ -117,6 +130,13 @@ func Site(run history.Run) targets.Site {
 	}
 	return s
 }
+
+// The load that brokers of a target are offered where nobody says: they live in real time on a machine that they share, and answer each producer after
+// tens of milliseconds. Only if many wait at once does a minute hold writes enough for faults to meet.
+const (
+	TargetRate    = 400.0 // operations a second, all clients together
+	TargetWriters = 12    // producers
+)
 
 // votersMax is how many brokers are the controller quorum.
 const votersMax = 3

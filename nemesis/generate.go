@@ -21,7 +21,10 @@ type Space struct {
 	Duration   time.Duration // of the load; every fault is undone before its end
 	Session    time.Duration // broker.session.timeout.ms; 0 is sessionUsual
 	Lag        time.Duration // replica.lag.time.max.ms; 0 is lagUsual
+	Startup    time.Duration // about how long a broker takes from its start until it takes part again; 0 is too short to matter
 	Tour       bool          // begin with a leader cut off, one killed and one powered off, well apart, and wait for no events
+	// Due lists kinds that the plan has in any case, as far as the world can do them: a line each at a time, as telling as that kind can be.
+	Due []world.Ability
 }
 
 // The shape of a generated plan.
@@ -41,7 +44,7 @@ const (
 // as far as they have one; every fault with a time is undone before the last sixth, or the last 10 s, of the load. The plan is
 // empty if the world can do nothing that such a cluster would notice.
 func Generate(rnd *rand.Rand, s Space) Plan {
-	s.Can = s.useful()
+	s.Can = s.Useful()
 	if len(s.Can) == 0 || len(s.Partitions) == 0 {
 		return Plan{}
 	}
@@ -67,6 +70,11 @@ func Generate(rnd *rand.Rand, s Space) Plan {
 	if !slices.ContainsFunc(d.lines, d.bites) {
 		d.bite()
 	}
+	for _, a := range d.Due {
+		if slices.Contains(d.Can, a) && !slices.ContainsFunc(d.lines, func(l drawn) bool { return l.Fault.Kind == a && d.bites(l) }) {
+			d.surely(a, d.begin+d.upTo(max(0, d.end-d.begin-d.telling)))
+		}
+	}
 	slices.SortStableFunc(d.lines, func(a, b drawn) int { return int(a.at - b.at) })
 	var p Plan
 	for _, l := range d.lines {
@@ -75,9 +83,9 @@ func Generate(rnd *rand.Rand, s Space) Plan {
 	return p
 }
 
-// useful lists the abilities that make sense here, in a fixed order: links need two ends, elections two replicas, and below two
+// Useful lists the abilities that make sense here, in a fixed order: links need two ends, elections two replicas, and below two
 // in-sync replicas no budget allows to lose data.
-func (s Space) useful() []world.Ability {
+func (s Space) Useful() []world.Ability {
 	can := slices.DeleteFunc(slices.Clone(s.Can), func(a world.Ability) bool {
 		k := kindOf(a)
 		return k == nil || len(s.Brokers) == 0 || k.useful != nil && !k.useful(s) || k.loses && s.MinISR < 2
@@ -105,6 +113,7 @@ type drawer struct {
 	caught  drawn         // the last of those
 	whole   time.Duration // when those that crashed are back in the ISR, about
 	synced  time.Duration // when those that lost data are
+	started time.Duration // when those whose process ended take part again, about
 }
 
 // drawn is a line with the time for which it was meant, whatever its trigger.
@@ -320,6 +329,9 @@ func (d *drawer) on(t Trigger, at time.Duration, f Fault, length time.Duration) 
 	if loses(f.Kind) {
 		d.synced = max(d.synced, over+d.rejoin())
 	}
+	if ends(f.Kind) {
+		d.started = max(d.started, over+d.Startup)
+	}
 	return over
 }
 
@@ -329,8 +341,12 @@ func (d *drawer) restart() time.Duration { return d.Session }
 func (d *drawer) rejoin() time.Duration  { return d.Session + time.Second }
 
 // roomFor puts a crash off, half of the time, until the budget is likely to allow it: a loss of data and another
-// crash exclude each other until the first one's victims are back in the ISR.
+// crash exclude each other until the first one's victims are back in the ISR. Where brokers take long to start, most ends of a process wait until the
+// last one is over: else brokers would be starting all the time, and most faults find nobody to strike.
 func (d *drawer) roomFor(kind world.Ability, at time.Duration) time.Duration {
+	if d.Startup > 0 && ends(kind) && d.chance(0.8) {
+		at = max(at, d.started)
+	}
 	switch {
 	case !crashes(kind) || d.chance(0.5):
 		return at
@@ -347,16 +363,20 @@ func (d *drawer) bites(l drawn) bool {
 	return l.Trigger.Kind == AtTime && k.bites != nil && k.bites(d, l.Line)
 }
 
-// bite puts a line that surely bites in the place of whatever comes first.
-func (d *drawer) bite() {
-	kind := d.kind()
+// surely puts a line of a kind that bites, if any of that kind does. It does not mind what others do to the budget.
+func (d *drawer) surely(kind world.Ability, at time.Duration) (over time.Duration) {
+	d.whole, d.synced, d.started = 0, 0, 0
 	p := d.part()
 	f := d.fault(kind, p)
 	if open := kindOf(kind).opener; open != nil {
 		f = open(p)
 	}
-	d.whole, d.synced = 0, 0 // it comes before all others
-	over := d.add(d.begin, f, d.span(d.telling, d.longest))
+	return d.add(at, f, d.span(d.telling, d.longest))
+}
+
+// bite puts a line that surely bites in the place of whatever comes first.
+func (d *drawer) bite() {
+	over := d.surely(d.kind(), d.begin)
 	opener := d.lines[len(d.lines)-1]
 	d.lines = slices.DeleteFunc(d.lines[:len(d.lines)-1], func(l drawn) bool { return l.at <= over })
 	d.lines = append(d.lines, opener)

@@ -28,6 +28,8 @@ func TestGeneratedPlans(t *testing.T) {
 		s.Partitions = s.Partitions[:rapid.IntRange(1, 2).Draw(t, "partitions")]
 		s.MinISR = rapid.IntRange(1, s.Factor).Draw(t, "min")
 		s.Tour = rapid.Bool().Draw(t, "tour")
+		s.Startup = rapid.SampledFrom([]time.Duration{0, 7 * time.Second}).Draw(t, "startup")
+		s.Due = rapid.SliceOfDistinct(rapid.SampledFrom(everything), func(a world.Ability) world.Ability { return a }).Draw(t, "due")
 		seed := rapid.Uint64().Draw(t, "seed")
 		draw := func() Plan { return Generate(rand.New(rand.NewPCG(seed, 0)), s) }
 		p := draw()
@@ -40,8 +42,14 @@ func TestGeneratedPlans(t *testing.T) {
 		if err := p.Check(s.Can, s.Brokers, s.Partitions); err != nil {
 			t.Fatal(err)
 		}
-		if len(p.Lines) == 0 != (len(s.useful()) == 0) {
-			t.Fatalf("%d lines from the abilities %v", len(p.Lines), s.useful())
+		if len(p.Lines) == 0 != (len(s.Useful()) == 0) {
+			t.Fatalf("%d lines from the abilities %v", len(p.Lines), s.Useful())
+		}
+		needs, useful := p.Needs(), s.Useful()
+		for _, a := range s.Due {
+			if slices.Contains(useful, a) && !slices.Contains(needs, a) {
+				t.Fatalf("no line of %s, which is due, in\n%v", a, p)
+			}
 		}
 		end := s.Duration - min(tailMax, s.Duration/tailPart)
 		for _, l := range p.Lines {
@@ -219,5 +227,32 @@ func TestNobodyIsMeantOnBothSides(t *testing.T) {
 		if cut.meant(two); !slices.Equal(cut.Targets, f.want) {
 			t.Errorf("%v, expected %v on the left", cut, f.want)
 		}
+	}
+}
+
+// TestBrokersHaveTimeToStart counts, over 1,000 seeds, how often a line ends a process while brokers that were ended before are still starting, by times: where
+// they take long, seldom.
+func TestBrokersHaveTimeToStart(t *testing.T) {
+	const startup = 7 * time.Second
+	share := func(told time.Duration) float64 {
+		early, all := 0, 0
+		for seed := range uint64(1000) {
+			s := testSpace(3, time.Minute)
+			s.Can, s.Startup = []world.Ability{world.CanKill, world.CanStop, world.CanPartition, world.CanElect}, told
+			var up time.Duration
+			for _, l := range Generate(world.Stream(seed, "plan", 0), s).Lines {
+				if l.Trigger.Kind != AtTime || !ends(l.Fault.Kind) {
+					continue
+				}
+				if all++; l.Trigger.At < up-100*time.Millisecond { // times are cut to what a reader wants to see
+					early++
+				}
+				up = max(up, l.Trigger.At+l.For+startup)
+			}
+		}
+		return float64(early) / float64(all)
+	}
+	if known, unknown := share(startup), share(0); known > unknown/2 {
+		t.Errorf("%.2f of the lines come early where the plan knows how long brokers take, and %.2f where it does not: expected less than half", known, unknown)
 	}
 }

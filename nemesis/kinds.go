@@ -77,6 +77,9 @@ func expectKind() string {
 func crashes(a world.Ability) bool { k := kindOf(a); return k != nil && k.crashes }
 func loses(a world.Ability) bool   { k := kindOf(a); return k != nil && k.loses }
 
+// ends reports whether a kind of fault ends a broker's process.
+func ends(a world.Ability) bool { return a == world.CanStop || crashes(a) }
+
 // instant reports whether a kind of fault has no length.
 func instant(a world.Ability) bool { k := kindOf(a); return k != nil && k.instant }
 

@@ -13,7 +13,7 @@ import (
 // each drawn by itself: faults around that time, or all behind it, come anew; one that is there moves, lasts another while, goes, or becomes another. It
 // knows nothing of what nearly happened.
 func Vary(rnd *rand.Rand, s Space, p Plan, at time.Duration, about Concern) Plan {
-	s.Can = s.useful()
+	s.Can = s.Useful()
 	if len(s.Can) == 0 || len(s.Partitions) == 0 {
 		return p
 	}

@@ -172,17 +172,6 @@ func compared(before, now checker.Verdict) string {
 	}
 }
 
-// firstAck is when the first write was acknowledged, 0 if none was.
-func firstAck(h *history.History) time.Duration {
-	var first time.Duration
-	for i := range h.Ops {
-		if op := &h.Ops[i]; op.Kind == history.Send && op.Outcome == history.OK && (first == 0 || op.Return < first) {
-			first = op.Return
-		}
-	}
-	return first
-}
-
 // containerCommands are those that only the container world needs.
 func containerCommands() []*cobra.Command {
 	return []*cobra.Command{doctorCommand(), cleanupCommand(), agentCommand(), targetCommand()}

@@ -340,6 +340,8 @@ func (n *night) contained(c *cobra.Command, part, target string, share time.Dura
 	h.Run.World, h.Run.Duration, h.Run.Target, h.Run.Started = harness.Contained, nightLoad, target, n.today
 	if target == "" {
 		h.Run.Bug = n.bug
+	} else {
+		h.Run.Rate, h.Run.Writers = harness.TargetRate, harness.TargetWriters
 	}
 	skipped := func(why string) index.Part {
 		p := h.Part(part, harness.Tally{}, false, 100, nil)

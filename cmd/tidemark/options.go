@@ -46,13 +46,13 @@ func (o *options) register(c *cobra.Command) {
 	f.StringVar(&o.acks, "acks", "all", "what producers wait for: 0, 1 or all")
 	f.BoolVar(&o.run.Unclean, "unclean", false, "unclean.leader.election.enable")
 	f.BoolVar(&o.classic, "classic", false, "elect from the ISR alone, as Kafka before 4.0 (eligible.leader.replicas.enable=false)")
-	f.IntVar(&o.run.Writers, "producers", o.run.Writers, "number of producers")
+	f.IntVar(&o.run.Writers, "producers", o.run.Writers, fmt.Sprintf("number of producers; %d with --target, unless it is given", harness.TargetWriters))
 	f.IntVar(&o.run.Readers, "consumers", o.run.Readers, "number of consumers")
 	f.StringVar(&o.run.Client, "client", history.ClientRaw, "whose clients make the load: raw (the workload's own, which never retry), franz (franz-go, which retries; --world docker alone)\nor both")
 	f.StringVar(&o.run.Recreated, "recreated-topic", "", "a second topic, of one partition, which the plan may delete and create again (--world sim)")
 	f.BoolVar(&o.run.FollowerFetch, "follower-fetch", false, "consumers read from the replica in their rack, which may be a follower (KIP-392)")
 	f.BoolVar(&o.run.Idempotent, "idempotence", false, "idempotent producers, which send again what was not acknowledged; takes --acks all")
-	f.Float64Var(&o.run.Rate, "rate", o.run.Rate, "target of operations a second, all clients together; clients that wait for an answer fall short of it")
+	f.Float64Var(&o.run.Rate, "rate", o.run.Rate, fmt.Sprintf("target of operations a second, all clients together; %v with --target, unless it is given. Clients that wait for an answer\nfall short of it", harness.TargetRate))
 	f.StringToStringVar(&o.run.Config, "config", nil, "further broker configuration, such as log.segment.bytes=65536; run.json shows all that holds, with the\nshorter times that a run sets (tidemark help options)")
 	f.StringVar(&o.run.Bug, "bug", "", "switch on a known bug of the broker; tidemark bugs --list tells of each, and with --beyond of further ones:\n"+strings.TrimSpace(folded(bugNames())))
 	f.StringVar(&o.planFile, "plan", "", "file with the plan of faults, see tidemark help plan (default: drawn from the seed)")
@@ -71,6 +71,12 @@ func (o *options) complete() (run history.Run, plan string, err error) {
 	run.ELR = !o.classic
 	if run.Target != "" && !o.given("world") {
 		run.World = harness.Contained
+	}
+	if run.Target != "" && !o.given("rate") {
+		run.Rate = harness.TargetRate
+	}
+	if run.Target != "" && !o.given("producers") {
+		run.Writers = harness.TargetWriters
 	}
 	named := &run.Target
 	if run.Target == "" {

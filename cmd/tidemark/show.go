@@ -73,7 +73,7 @@ func show(w io.Writer, d results.Dir, res *harness.Result, asJSON bool) error {
 	if res.Run.World == harness.Simulated {
 		fmt.Fprintf(w, "  %v simulated in %v; trace hash %016x over %d events\n", res.Virtual.Round(time.Millisecond), res.Wall.Round(time.Millisecond), res.Hash, res.Events)
 	} else {
-		fmt.Fprintf(w, "  in containers for %v; the first write was acknowledged %v after the start\n", res.Wall.Round(time.Millisecond), firstAck(res.History).Round(time.Millisecond))
+		fmt.Fprintf(w, "  in containers for %v; the first write was acknowledged %v after the start\n", res.Wall.Round(time.Millisecond), res.FirstAck().Round(time.Millisecond))
 	}
 	fmt.Fprintf(w, "report: %s\n%s: %s\n", d.ReportPath(), harness.ReplayWord(res.Run), harness.ReplayLine(d))
 	return ended(code)

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -48,7 +47,5 @@ func leftByContainers() (string, error) { return "", errSimOnly }
 func replayContained(*cobra.Command, string, results.Dir, history.Run, bool) error {
 	return trouble(errSimOnly)
 }
-
-func firstAck(*history.History) time.Duration { return 0 }
 
 func containerCommands() []*cobra.Command { return nil }

@@ -52,10 +52,12 @@ A file has an image and a command, and what else the broker needs. Texts of comm
     faults: [partition, kill, pause, stop, elect, reassign, freeze, loss]
     settings: {replica.lag.time.max.ms: 2000}
     eligible-leader-replicas: true
+    startup: 7s
 
 Templates are told {{.ID}}, {{.Address}} on the cluster's network, {{.Published}} for clients on this machine, {{.Voter}}, {{.Voters}},
 {{.Rack}}, {{.Cluster}} (an id of 22 characters), {{.Nodes}} (all of these of every broker), {{.Properties}} (what the run configures, a line
 a key), {{.Data}} and {{.Metadata}} (directories of two volumes that outlive the process). A broker listens at 9092 for brokers, at 9094 for
-clients on this machine, and at 9093 for the controller quorum, where it has one. It runs as root, and its command is the process that
+clients on this machine, and at 9093 for the controller quorum, where it has one. startup is about how long it takes until it takes part again:
+drawn plans leave it the time. It runs as root, and its command is the process that
 faults strike: a shell must end in exec.
 `

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Archiving is a process that writes the archives of classes of a release, and the records of a formatted controller log, by starting one broker
-// and stopping it: for an image that lacks them.
+// Archiving is a process that writes the archives of classes of a release, and what formatting leaves in the directory of a controller log, by
+// starting one broker and stopping it: for an image that lacks them.
 func (r Release) Archiving() Process {
 	t := apacheKafka(r, r.before(kraft))
 	k := kafka{release: r, keeper: t.Keeper}
@@ -21,7 +21,7 @@ func (r Release) Archiving() Process {
 		maps.Copy(p.Files, k.keeperFiles())
 		out.WriteString(java + ` -cp "$jars" ` + keeperMain + " &\n")
 	} else {
-		out.WriteString(java + ` -cp "$jars" ` + k.format(site) + "\ncp " + MetadataPath + "/bootstrap.checkpoint " + bootstrapPath + "\n")
+		out.WriteString(java + ` -cp "$jars" ` + k.format(site) + "\ntar -cf " + formattedPath + " -C " + MetadataPath + " .\n")
 	}
 	out.WriteString(java + " -XX:ArchiveClassesAtExit=" + archivePath + ` -cp "$jars" kafka.Kafka ` + propertiesFile + ` > /tmp/said &
 broker=$!
@@ -40,7 +40,7 @@ wait $broker || true
 func (r Release) Archives() []string {
 	out := []string{archivePath, strings.TrimSuffix(javaPath, "bin/java") + "lib/server/classes.jsa"}
 	if r.Formats() {
-		out = append(out, bootstrapPath)
+		out = append(out, formattedPath)
 	}
 	return out
 }

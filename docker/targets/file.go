@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"text/template"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -24,6 +25,7 @@ type file struct {
 	Faults      []world.Ability   `yaml:"faults"`
 	Settings    map[string]string `yaml:"settings"` // defaults of what a run configures
 	ELR         bool              `yaml:"eligible-leader-replicas"`
+	Startup     time.Duration     `yaml:"startup"` // about how long a broker takes to start
 }
 
 // Place is what a template of a target's file is told: the broker, and its cluster.
@@ -40,6 +42,9 @@ type Place struct {
 var fileFaults = []world.Ability{
 	world.CanPartition, world.CanKill, world.CanPause, world.CanStop, world.CanElect, world.CanReassign, world.CanFreeze, world.CanLoss,
 }
+
+// startupMax bounds how long a broker may be said to take to start.
+const startupMax = time.Minute
 
 // Parse reads a target from the text of a file. The error says what was expected.
 func Parse(name, text string) (Target, error) {
@@ -60,12 +65,15 @@ func Parse(name, text string) (Target, error) {
 			return Target{}, fmt.Errorf("target %s: fault %q, expected some of %v", name, a, fileFaults)
 		}
 	}
+	if f.Startup < 0 || f.Startup > startupMax {
+		return Target{}, fmt.Errorf("target %s: startup %v, expected 0s to %v", name, f.Startup, startupMax)
+	}
 	for path := range f.Files {
 		if !strings.HasPrefix(path, "/") {
 			return Target{}, fmt.Errorf("target %s: file %q, expected an absolute path", name, path)
 		}
 	}
-	t := Target{Name: name, Image: f.Image, Abilities: slices.Clone(f.Faults), ELR: f.ELR, Idempotent: true, FollowerFetch: true, Quick: f.Settings, configure: f.process}
+	t := Target{Name: name, Image: f.Image, Abilities: slices.Clone(f.Faults), ELR: f.ELR, Idempotent: true, FollowerFetch: true, Quick: f.Settings, Startup: f.Startup, configure: f.process}
 	_, err := t.Process(Site{Nodes: []Node{{ID: 1}}}, Node{ID: 1}) // whether its templates are any
 	return t, err
 }

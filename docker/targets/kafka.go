@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"tidemark/world"
 )
@@ -17,7 +18,7 @@ func apacheKafka(r Release, keeper bool) Target {
 		Release: r, Keeper: keeper, KeeperAdmin: r.before(alterByRequest), ELR: !r.before(eligible) && !keeper,
 		Idempotent: !r.before(idempotent), FollowerFetch: !r.before(alterByRequest),
 		Abilities: []world.Ability{world.CanPartition, world.CanKill, world.CanPause, world.CanStop},
-		Quick:     maps.Clone(quick),
+		Quick:     maps.Clone(quick), Startup: javaStartup,
 	}
 	t.Abilities = append(t.Abilities, world.CanElect, world.CanReassign, world.CanFreeze, world.CanLoss, world.CanHold, world.CanDrop, world.CanLate, world.CanDelay, world.CanThrottle)
 	kafka := kafka{release: r, keeper: keeper}
@@ -33,6 +34,9 @@ func apacheKafka(r Release, keeper bool) Target {
 	t.configure = kafka.process
 	return t
 }
+
+// javaStartup is about how long a broker on Java takes to start, where three of them share two processors with clients.
+const javaStartup = 7 * time.Second
 
 // quick is Kafka's configuration with shorter times.
 var quick = map[string]string{
@@ -90,33 +94,33 @@ func (k kafka) process(s Site, n Node) (Process, error) {
 const (
 	javaPath      = "/opt/java/openjdk/bin/java"
 	libsPath      = "/opt/kafka/libs"
-	bootstrapPath = "/opt/kafka/bootstrap.checkpoint" // the records of a formatted controller log, with eligible leader replicas where there are any
-	archivePath   = "/opt/kafka/kafka.jsa"            // classes as Java keeps them in memory: starting takes a third less of the processor
+	formattedPath = "/opt/kafka/formatted.tar" // a controller log's directory, formatted, with eligible leader replicas where there are any
+	archivePath   = "/opt/kafka/kafka.jsa"     // classes as Java keeps them in memory: starting takes a third less of the processor
 )
 
 // classpath lets a shell name every jar, in order: an archive of classes is good for one order alone.
 const classpath = "set -e\nset -- " + libsPath + "/*.jar\nIFS=:\njars=\"$*\"\nunset IFS\n"
 
-// script starts a broker, on a volume that it formats first if nobody has.
+// script starts a broker, on volumes that it formats first if nobody has.
 func (k kafka) script(s Site) string {
 	java := javaPath + " -XX:SharedArchiveFile=" + archivePath + " " + strings.Join(k.javaOptions(), " ") + ` -cp "$jars" `
 	out := classpath
 	if !k.keeper {
-		out += "if [ ! -f " + DataPath + "/meta.properties ]; then\n" + k.formatted(s) + java + k.format(s) + "\nfi\nfi\n"
+		format := java + k.format(s) + "\n"
+		if s.ELR || k.release.before(eligible) {
+			format = unpack(s) + "else\n" + format + "fi\n"
+		}
+		out += "if [ ! -f " + DataPath + "/meta.properties ]; then\n" + format + "fi\n"
 	}
 	return out + "exec " + java + "kafka.Kafka " + propertiesFile + "\n"
 }
 
-// formatted begins a choice: it writes what format would, without starting Java for it, where the image has kept the records that a new controller
-// log begins with; else comes what is told behind it. Directories have no ids: brokers give them some. Without records a log begins with those of
-// the release, which has no eligible leader replicas then.
-func (k kafka) formatted(s Site) string {
-	out := "if [ -f " + bootstrapPath + " ]; then\n"
-	if s.ELR || k.release.before(eligible) {
-		out += "cp " + bootstrapPath + " " + MetadataPath + "/bootstrap.checkpoint\n"
-	}
-	return out + "id=$(sed -n 's/^node.id=//p' " + propertiesFile + ")\nfor d in " + MetadataPath + " " + DataPath + "; do\n" +
-		"printf 'version=1\\ncluster.id=%s\\nnode.id=%s\\n' " + s.Cluster + " \"$id\" > $d/meta.properties\ndone\nelse\n"
+// unpack begins a choice: it leaves what format would, without starting Java for it, where the image has kept what that left elsewhere; else comes
+// what is told behind it. Directories have no ids: brokers give them some.
+func unpack(s Site) string {
+	return "if [ -f " + formattedPath + " ]; then\ntar -xf " + formattedPath + " -C " + MetadataPath + "\n" +
+		"id=$(sed -n 's/^node.id=//p' " + propertiesFile + ")\nfor d in " + MetadataPath + " " + DataPath + "; do\n" +
+		"printf 'version=1\\ncluster.id=%s\\nnode.id=%s\\n' " + s.Cluster + " \"$id\" > $d/meta.properties\ndone\n"
 }
 
 // format is what formats a broker's volumes, with the features that the site has.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"tidemark/world"
 )
@@ -21,6 +22,7 @@ type Target struct {
 	ELR           bool            // knows eligible leader replicas (KIP-966)
 	Idempotent    bool            // knows idempotent producers (KIP-98) and DeleteRecords (KIP-107)
 	FollowerFetch bool            // lets consumers read from followers (KIP-392)
+	Startup       time.Duration   // about how long a broker takes from its start until it takes part again, beside others on a small machine
 	// Quick is its configuration with shorter times, so that a minute holds many failures. What a run sets itself goes over it.
 	Quick map[string]string
 
