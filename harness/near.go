@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tidemark/broker"
+	"tidemark/broker/kafka"
 	"tidemark/broker/refused"
 	"tidemark/broker/replica"
 	"tidemark/checker"
@@ -15,7 +16,7 @@ import (
 // NearKind is what nearly happened: a rule of the protocol refused it, or an invariant was broken and nobody saw it.
 type NearKind struct {
 	refused.Refusal      // an invariant's name is the rule then
-	Untrue          bool // what was refused said more of a replica's log than there was by then, or nothing refused it
+	Untrue          bool // what was refused said of a replica's log what was not so, or nothing refused it
 }
 
 // grave reports whether somebody might have noticed.
@@ -51,7 +52,7 @@ func (n *nearby) watch(opt *sim.Options, node func(history.BrokerID) *broker.Nod
 			look(now, b)
 		}
 		for _, r := range n.log.Take() {
-			k := NearKind{r.Refusal, n.untrue(r.About)}
+			k := NearKind{r.Refusal, n.untrue(r)}
 			if n.seen[k]++; k.grave() && n.seen[k] <= nearMax {
 				about := nemesis.Concern{Partition: history.Partition{Topic: r.Partition.Topic, Index: r.Partition.Index}, Brokers: brokers(nil, r.Brokers)}
 				n.near = append(n.near, Near{now, k, about})
@@ -60,15 +61,44 @@ func (n *nearby) watch(opt *sim.Options, node func(history.BrokerID) *broker.Nod
 	}
 }
 
-// untrue reports whether a replica's log ends below what is said of it.
-func (n *nearby) untrue(a refused.About) (short bool) {
-	if a.End == 0 || len(a.Brokers) == 0 {
+// untrue reports whether what is said of the log of the first broker that is named is not so. It is said by the last one: that the log reaches up to End, or, of
+// who is to join the ISR, up to the high watermark. It may end earlier, or hold something else than the log of who says so.
+func (n *nearby) untrue(r refused.Noted) bool {
+	if len(r.Brokers) == 0 {
 		return false
 	}
-	if at := n.node(history.BrokerID(a.Brokers[0])); at != nil {
-		at.EachReplica(func(p *replica.Partition) { short = short || p.Name() == a.Partition && p.Log().End() < a.End })
+	own, says := n.replica(r.Brokers[0], r.Partition), n.replica(r.Brokers[len(r.Brokers)-1], r.Partition)
+	end := r.End
+	if end == 0 && r.Effect == refused.Joined && says != nil {
+		end = says.HW()
 	}
-	return short
+	if own == nil || end == 0 {
+		return false
+	}
+	return own.Log().End() < end || says != nil && (says.Log().End() < end || epochAt(own, end-1) != epochAt(says, end-1))
+}
+
+// replica is a broker's replica of a partition, nil if it has none, or is down.
+func (n *nearby) replica(b kafka.BrokerID, tp kafka.TopicPartition) (found *replica.Partition) {
+	if at := n.node(history.BrokerID(b)); at != nil {
+		at.EachReplica(func(p *replica.Partition) {
+			if p.Name() == tp {
+				found = p
+			}
+		})
+	}
+	return found
+}
+
+// epochAt is the leader epoch of the record at an offset: where two logs have the same one at the same offset, they agree up to there.
+func epochAt(p *replica.Partition, at kafka.Offset) kafka.Epoch {
+	epoch := kafka.NoEpoch
+	for _, e := range p.Log().Epochs() {
+		if e.Start <= at {
+			epoch = e.Epoch
+		}
+	}
+	return epoch
 }
 
 // broke takes down invariants that were broken: what nobody but the simulator has seen nearly showed.

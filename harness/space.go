@@ -105,7 +105,12 @@ var knobs = []knob{
 	brokerKey("replica.fetch.backoff.ms", func(d dice) string { return milliseconds(d.span(20*time.Millisecond, 400*time.Millisecond)) }),
 	// Up to Kafka's own 30 s: what waits less long gives up, and asks anew, before a message that is held can be out of date.
 	brokerKey("replica.socket.timeout.ms", func(d dice) string { return milliseconds(d.span(500*time.Millisecond, 30*time.Second)) }),
-	brokerKey("controller.socket.timeout.ms", func(d dice) string { return milliseconds(d.span(300*time.Millisecond, 30*time.Second)) }),
+	brokerKey("controller.socket.timeout.ms", func(d dice) string {
+		if d.chance(0.5) { // about Kafka's own: what is held is not given up, and asked anew, before it is out of date
+			return milliseconds(d.span(10*time.Second, 30*time.Second))
+		}
+		return milliseconds(d.span(300*time.Millisecond, 10*time.Second))
+	}),
 	brokerKey("controller.quorum.election.timeout.ms", func(d dice) string { return milliseconds(d.span(300*time.Millisecond, time.Second)) }),
 	brokerKey("controller.quorum.fetch.timeout.ms", func(d dice) string { return milliseconds(d.span(500*time.Millisecond, 2*time.Second)) }),
 	{"replica.fetch.max.bytes", func(run *history.Run, d dice, _ func(string) bool) { // a batch or a few at a time: to catch up takes long
@@ -195,6 +200,6 @@ var GeneratorHash = sync.OnceValue(func() string {
 		}
 		_ = enc.Encode(split)
 	}
-	_ = enc.Encode([]any{leadsMax, fmt.Sprint(leadWays), leadLength, SplitAfter, splitLag, splitEvery, sparksMax, splitsMax})
+	_ = enc.Encode([]any{leadsMax, fmt.Sprint(leadWays), leadLength, SplitAfter, splitLag, splitEvery, sparksMax, splitsMax, worthUntrue})
 	return hex.EncodeToString(h.Sum(nil)[:8])
 })

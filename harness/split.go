@@ -260,9 +260,15 @@ func (s *splits) choose(n int) (*spark, NearKind) {
 	return &x, what
 }
 
+// worthUntrue is how much more it is worth where what was refused said what was not so.
+const worthUntrue = 6
+
 // worth is how much a kind of starting point is worth.
 func (s *splits) worth(k NearKind) float64 {
 	known := float64(1 + s.seen[k] + s.tries[k])
+	if k.Untrue { // nothing but the rule stands between it and a loss
+		return worthUntrue / (known * known)
+	}
 	return 1 / (known * known)
 }
 

@@ -13,15 +13,20 @@ func (d *drawer) besiege(t time.Duration) time.Duration {
 	p, victim := d.part(), Target{Role: Number, Broker: d.anyBroker()}
 	within := d.span(d.telling, 4*d.telling)
 	over, before := t, d.catches
+	order := moments{drawer: d, from: t, within: within}
 	for range 3 + d.rnd.IntN(4) {
-		f, at := d.upon(victim, p), t+d.upTo(within)
-		length := d.length(f.Kind)
+		f := d.upon(victim, p)
+		at, length := order.draw(), d.length(f.Kind)
 		switch short := crashes(f.Kind) || f.Kind == world.CanStop; {
 		case short && d.chance(0.5): // it is back as another incarnation as soon as its session ended
 			length = d.span(min(50*time.Millisecond, d.longest), min(d.telling, d.longest))
 		case world.OfMessages(f.Kind) && d.chance(0.5): // beyond the end of a session
 			length = d.span(min(d.telling, d.longest), min(5*d.telling, d.longest))
 		}
+		if end := order.draw(); end > at && d.chance(0.3) {
+			length = end - at
+		}
+		order.add(at, at+length)
 		switch {
 		case f.API == "alter-partition" && d.chance(0.6): // what lets it in again
 			shrunk := Trigger{Kind: WhenISR, Partition: p, Count: int64(max(1, d.Factor-1))}

@@ -23,16 +23,21 @@ func (d *drawer) feud(t time.Duration) time.Duration {
 		return Target{Role: Number, Broker: parties[d.rnd.IntN(len(parties))]}
 	}
 	within := d.span(500*time.Millisecond, 3*time.Second)
-	over := t
+	over, order := t, moments{drawer: d, from: t, within: within}
+	for range 2 + d.rnd.IntN(3) {
+		at := t + d.upTo(within)
+		order.add(at)
+		over = max(over, d.add(at, Fault{Kind: world.CanElect, Partition: p, Targets: []Target{one()}}, 0))
+	}
 	if slices.Contains(d.kinds, world.CanHold) && d.chance(0.5) { // nobody writes, and the logs stay as they are
 		lull := Fault{Kind: world.CanHold, Shape: OneWay, API: "produce", Targets: []Target{{Role: Clients}}, Others: []Target{{Role: Rest}}}
-		over = d.add(t+d.upTo(within), lull, d.span(min(200*time.Millisecond, d.longest), min(3*time.Second, d.longest)))
+		at, length := order.span(min(200*time.Millisecond, d.longest), min(3*time.Second, d.longest))
+		over = max(over, d.add(at, lull, length))
 	}
 	for range 2 + d.rnd.IntN(4) {
-		over = max(over, d.add(t+d.upTo(within), d.aside(one(), one(), p), d.span(min(200*time.Millisecond, d.longest), min(3*time.Second, d.longest))))
-	}
-	for range 2 + d.rnd.IntN(3) {
-		over = max(over, d.add(t+d.upTo(within), Fault{Kind: world.CanElect, Partition: p, Targets: []Target{one()}}, 0))
+		f := d.aside(one(), one(), p)
+		at, length := order.span(min(200*time.Millisecond, d.longest), min(3*time.Second, d.longest))
+		over = max(over, d.add(at, f, length))
 	}
 	return over
 }

@@ -108,6 +108,7 @@ type drawer struct {
 	calm    float64       // how often all is over, and the cluster whole again, before the next scene
 	logical float64       // how often a trigger is an event
 	lonely  bool          // faults come one or two at a time
+	taste   []float64     // how much more than usual the run has of each of the scenes
 	lines   []drawn
 	catches int           // of them, faults on messages
 	caught  drawn         // the last of those
@@ -127,7 +128,7 @@ func newDrawer(rnd *rand.Rand, s Space) *drawer {
 	d.begin = min(warmMax, s.Duration/20)
 	d.end = s.Duration - min(tailMax, s.Duration/tailPart)
 	window := d.end - d.begin
-	d.longest = max(time.Millisecond, min(longestMax, max(s.Duration/5, min(6*time.Second, window*6/10))))
+	d.longest = max(time.Millisecond, min(longestMax, max(s.Duration/5, min(9*time.Second, window*6/10))))
 	if d.Session <= 0 {
 		d.Session = sessionUsual
 	}
@@ -142,6 +143,9 @@ func newDrawer(rnd *rand.Rand, s Space) *drawer {
 	d.parts = s.Partitions
 	if d.chance(0.7) {
 		d.parts = d.parts[rnd.IntN(len(d.parts)):][:1]
+	}
+	for range scenes {
+		d.taste = append(d.taste, d.log(0.2, 5))
 	}
 	d.pace, d.calm = d.log(0.15, 1.5), d.log(0.02, 0.5)
 	if d.chance(0.7) {

@@ -50,15 +50,11 @@ func messageKind(a world.Ability) kind {
 
 // readMessages reads an API, a direction, the ends of a link, which of the messages, and how late.
 func readMessages(w *words, f *Fault) (err error) {
-	if f.API, err = w.api(); err != nil {
+	which, err := w.messages()
+	if err != nil {
 		return err
 	}
-	switch {
-	case w.take("responses"):
-		f.Responses = true
-	case !w.take("requests"):
-		return w.expected(`"requests" or "responses"`)
-	}
+	f.API, f.Responses = which.API, which.Responses
 	ends := accept{sets: true, numbers: true, rest: true, clients: true}
 	if f.Targets, err = w.targets(ends); err != nil {
 		return err
@@ -107,6 +103,20 @@ func readMessages(w *words, f *Fault) (err error) {
 		f.By, err = w.duration(time.Nanosecond)
 	}
 	return err
+}
+
+// messages reads an API and a direction.
+func (w *words) messages() (m Messages, err error) {
+	if m.API, err = w.api(); err != nil {
+		return m, err
+	}
+	switch {
+	case w.take("responses"):
+		m.Responses = true
+	case !w.take("requests"):
+		return m, w.expected(`"requests" or "responses"`)
+	}
+	return m, nil
 }
 
 // bytesPerSecond reads a rate such as 20kB/s. A kB is 1000 bytes.
@@ -194,7 +204,7 @@ func sameLetters(word string, names []string) (best string) {
 }
 
 func writeMessages(f Fault) string {
-	s := messageText(f.API, f.Responses) + " " + f.sides() + matchText(f)
+	s := messageText(f.Messages()) + " " + f.sides() + matchText(f)
 	switch {
 	case f.Nth == 1:
 		s += " once"
@@ -221,12 +231,15 @@ func matchText(f Fault) string {
 	return " on " + f.Partition.String()
 }
 
-func messageText(api world.API, responses bool) string {
-	if responses {
-		return string(api) + " responses"
+func messageText(m Messages) string {
+	if m.Responses {
+		return string(m.API) + " responses"
 	}
-	return string(api) + " requests"
+	return string(m.API) + " requests"
 }
+
+// Messages are those that a fault on messages meets.
+func (f Fault) Messages() Messages { return Messages{f.API, f.Responses} }
 
 // checkMessages refuses a link from an end to itself. A role on both sides may mean several brokers, or different ones.
 func checkMessages(c checker, f Fault) error {
@@ -303,7 +316,7 @@ func (c *catch) what() string {
 	for i, l := range c.links {
 		words[i] = end(l.from) + "->" + end(l.to)
 	}
-	return messageText(c.line.Fault.API, c.line.Fault.Responses) + " " + strings.Join(words, " ") + matchText(c.line.Fault)
+	return messageText(c.line.Fault.Messages()) + " " + strings.Join(words, " ") + matchText(c.line.Fault)
 }
 
 func end(b history.BrokerID) string {
@@ -338,7 +351,7 @@ func (c *catch) probe() (detail string, err error) {
 			if c.line.Fault.Nth > 0 {
 				c.end = min(c.until, c.Env.Now()+c.over())
 			}
-			c.run.met()
+			c.run.met(c.line.Fault.Messages())
 			return c.text(), nil
 		case left <= 0:
 			return "", fmt.Errorf("%w: %s", errUnmet, c.what())
@@ -376,7 +389,7 @@ func (c *catch) undo() (err error) {
 	}
 	if err == nil {
 		if c.number = 0; c.last.Messages > 0 && c.line.Fault.Kind != world.CanDrop {
-			c.letGo()
+			c.letGo(c.line.Fault.Messages())
 		}
 	}
 	return err

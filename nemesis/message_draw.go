@@ -201,7 +201,11 @@ func (d *drawer) reentry(t time.Duration) time.Duration {
 		first = d.fault(first.Kind, p)
 	}
 	over := d.add(t, first, d.span(min(d.telling, d.longest), min(3*d.telling, d.longest)))
-	second := d.messages(d.kind(messageKinds...), p)
+	kinds := messageKinds
+	if d.chance(0.5) {
+		kinds = []world.Ability{world.CanHold, world.CanLate}
+	}
+	second := d.messages(d.kind(kinds...), p)
 	if !world.OfMessages(second.Kind) {
 		return over
 	}
@@ -209,7 +213,7 @@ func (d *drawer) reentry(t time.Duration) time.Duration {
 	shrunk := Trigger{Kind: WhenISR, Partition: p, Count: int64(max(1, d.Factor-1))}
 	length := d.length(second.Kind)
 	if second.Kind == world.CanHold && d.chance(0.5) { // an old session ends, and a new one begins, meanwhile
-		length = d.span(min(2*d.telling, d.longest), min(5*d.telling, d.longest))
+		length = d.span(min(3*d.telling, d.longest), min(6*d.telling, d.longest))
 	}
 	return max(over, d.on(shrunk, t+min(d.telling, (over-t)/2), second, length))
 }

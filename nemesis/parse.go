@@ -118,6 +118,9 @@ func (w *words) trigger() (Trigger, error) {
 		if t.Kind != AfterCatches && t.Kind != AfterReleases && w.take("on") {
 			t.Partition, err = w.partition()
 		}
+		if (t.Kind == AfterCatches || t.Kind == AfterReleases) && w.take("of") {
+			t.Of, err = w.messages()
+		}
 		return t, err
 	case w.take("when"):
 		return w.condition()

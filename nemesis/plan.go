@@ -30,8 +30,8 @@ const (
 	AfterElections                    // after 2 elections, after 2 elections on orders/0: leader epochs since the start
 	AfterShrinks                      // after 1 shrinks, after 1 shrinks on orders/0: times that a member left the ISR
 	AfterExpands                      // after 1 expands, after 1 expands on orders/0: times that a member joined it
-	AfterCatches                      // after 1 catches: faults on messages that have met one
-	AfterReleases                     // after 1 releases: faults that have let go of what they held or made late
+	AfterCatches                      // after 1 catches, after 1 catches of fetch requests: faults on messages that have met one
+	AfterReleases                     // after 1 releases, after 1 releases of fetch requests: faults that have let go of what they held or made late
 	WhenISR                           // when isr(orders/0) = 1: the committed ISR has so many members
 	WhenLeader                        // when leader(orders/0) = 2, when leader(orders/0) = none
 )
@@ -42,8 +42,15 @@ type Trigger struct {
 	At        time.Duration     // of AtTime; of all others, since when it counts or looks (since 4s), 0: since the start
 	Count     int64             // of all that come after so many, and of WhenISR
 	Partition history.Partition // zero for all partitions
+	Of        Messages          // of AfterCatches and AfterReleases; zero for all
 	Broker    history.BrokerID  // of WhenLeader; NoBroker for none
 	Plus      time.Duration     // so long after the event; 0 where the trigger is a time
+}
+
+// Messages are those of an API in one direction.
+type Messages struct {
+	API       world.API
+	Responses bool
 }
 
 // Role says which brokers a target means when its line strikes.
@@ -188,6 +195,9 @@ func (t Trigger) count(what string) string {
 	s := "after " + strconv.FormatInt(t.Count, 10) + " " + what
 	if t.Partition != (history.Partition{}) {
 		s += " on " + t.Partition.String()
+	}
+	if t.Of != (Messages{}) {
+		s += " of " + messageText(t.Of)
 	}
 	return s
 }

@@ -88,7 +88,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("after 3 acks on orders/0 clock 1, broker 2 at 1.05 # x\nat 0s partition rest->1,2\nat 1m partition bridge random")
 	f.Add("when leader(a/1)=none elect follower(a/1) on a/1\nafter 2 elections stop osr(a/1)")
 	f.Add("at 1s partition 1|rest on port controller for 2s\nat 2s loss 1 -> 2,3 at 0.05\nat 3s wipe random for 1s\nat 4s freeze controller")
-	f.Add("at 1s hold fetch responses leader(a/0) -> rest once for 4s\nafter 1 catches late any requests clients->1 nth 3 by 5s for 2s\nafter 2 shrinks on a/0 plus 30ms drop raft requests 1 -> 2")
+	f.Add("at 1s hold fetch responses leader(a/0) -> rest once for 4s\nafter 1 catches of fetch responses late any requests clients->1 nth 3 by 5s for 2s\nafter 2 shrinks on a/0 plus 30ms drop raft requests 1 -> 2")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := Parse(text)
 		if err != nil {

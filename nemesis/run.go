@@ -74,8 +74,8 @@ type run struct {
 	waiting     []*waiter
 	shrinks     map[history.Partition]int64         // times that a member was seen to have left the ISR
 	expands     map[history.Partition]int64         // times that one was seen to have joined it
-	catches     int64                               // faults on messages that have met one
-	releases    int64                               // of them, those that have let go of what they kept
+	catches     map[Messages]int64                  // faults on such messages that have met one; zero: on any
+	releases    map[Messages]int64                  // of them, those that have let go of what they kept
 	stirred     bool                                // a leader or an ISR has changed since the watcher last looked
 	base        map[history.Partition]history.Epoch // leader epochs at the start
 	watching    bool
@@ -98,6 +98,7 @@ func newRun(r *Runner, until time.Duration) *run {
 		lossy:   make(map[link]int),
 		shrinks: make(map[history.Partition]int64),
 		expands: make(map[history.Partition]int64),
+		catches: make(map[Messages]int64), releases: make(map[Messages]int64),
 	}
 }
 

@@ -45,17 +45,17 @@ func (s sketch) possible(d *drawer) bool {
 // scene draws the faults that belong together from time t on, and returns when they are over.
 func (d *drawer) scene(t time.Duration) (over time.Duration) {
 	var total float64
-	for _, s := range scenes {
+	for i, s := range scenes {
 		if s.possible(d) {
-			total += s.weight
+			total += s.weight * d.taste[i]
 		}
 	}
 	x := d.rnd.Float64() * total
-	for _, s := range scenes {
+	for i, s := range scenes {
 		if !s.possible(d) {
 			continue
 		}
-		if x -= s.weight; x < 0 {
+		if x -= s.weight * d.taste[i]; x < 0 {
 			return s.draw(d, t)
 		}
 	}
@@ -245,10 +245,19 @@ func (d *drawer) step(t time.Duration, p history.Partition) (when Trigger) {
 // next is the next event of a kind from a time on, or one of those behind it.
 func (d *drawer) next(kind TriggerKind, since time.Duration) Trigger {
 	when := Trigger{Kind: d.comes(kind), At: neat(since), Count: 1}
+	when.Of = d.of(when.Kind)
 	for d.chance(0.25) {
 		when.Count++
 	}
 	return when
+}
+
+// of is what an event of messages is of: most of the time what the last fault on messages meets, as others meet theirs meanwhile.
+func (d *drawer) of(kind TriggerKind) (m Messages) {
+	if f := d.caught.Fault; (kind == AfterCatches || kind == AfterReleases && world.Keeps(f.Kind)) && d.chance(0.7) {
+		m = f.Messages()
+	}
+	return m
 }
 
 // comes is an event that the plan so far may bring: what is dropped is never let go, and without faults on messages none is caught.
@@ -282,13 +291,14 @@ func (d *drawer) reflex(t time.Duration) time.Duration {
 	p := d.part()
 	kind := []TriggerKind{AfterExpands, AfterExpands, AfterReleases, AfterElections, AfterShrinks, AfterCatches}[d.rnd.IntN(6)]
 	kind = d.comes(kind)
+	of := d.of(kind)
 	f := d.strike(p)
 	if slices.Contains(d.kinds, world.CanElect) && d.chance(0.35) {
 		f = electFollower(p)
 	}
 	length, plus := d.length(f.Kind), d.span(time.Millisecond, 500*time.Millisecond)
 	for n := range 2 + d.rnd.IntN(5) {
-		when := Trigger{Kind: kind, At: neat(t), Count: int64(1 + n), Plus: plus}
+		when := Trigger{Kind: kind, At: neat(t), Count: int64(1 + n), Of: of, Plus: plus}
 		if when.ofState() {
 			when.Partition = p
 		}

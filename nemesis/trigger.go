@@ -3,6 +3,7 @@ package nemesis
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"tidemark/history"
 )
@@ -61,15 +62,16 @@ func (x *run) entry() {
 }
 
 // met counts a fault on messages that has met its first.
-func (x *run) met() { x.tick(func() { x.catches++ }) }
+func (x *run) met(m Messages) { x.tick(x.catches, m) }
 
 // letGo counts one that has let go of what it held or made late.
-func (x *run) letGo() { x.tick(func() { x.releases++ }) }
+func (x *run) letGo(m Messages) { x.tick(x.releases, m) }
 
 // tick counts, and wakes who waits for that.
-func (x *run) tick(count func()) {
+func (x *run) tick(counts map[Messages]int64, m Messages) {
 	x.locked(func() {
-		count()
+		counts[Messages{}]++
+		counts[m]++
 		for _, w := range x.waiting {
 			w.fired = w.fired || x.enough(w)
 		}
@@ -80,7 +82,7 @@ func (x *run) tick(count func()) {
 // enough reports whether as many faults on messages as a line waits for have met one, or have let go. The lock is held.
 func (x *run) enough(w *waiter) bool {
 	t := w.trigger
-	return t.Kind == AfterCatches && x.catches-w.base >= t.Count || t.Kind == AfterReleases && x.releases-w.base >= t.Count
+	return t.Kind == AfterCatches && x.catches[t.Of]-w.base >= t.Count || t.Kind == AfterReleases && x.releases[t.Of]-w.base >= t.Count
 }
 
 // watch observes the cluster while a line waits for a state or a replica is unclean.
@@ -141,9 +143,9 @@ func (x *run) tally(t Trigger, s history.ClusterState) (count int64) {
 	case AfterAcks:
 		return x.Record.Acked(t.Partition)
 	case AfterCatches:
-		return x.catches
+		return x.catches[t.Of]
 	case AfterReleases:
-		return x.releases
+		return x.releases[t.Of]
 	}
 	for i := range s.Partitions {
 		p := &s.Partitions[i]
@@ -205,7 +207,7 @@ func (x *run) stands(t Trigger) string {
 	case AfterCatches, AfterReleases:
 		n := int64(0)
 		x.locked(func() { n = x.tally(t, history.ClusterState{}) })
-		return fmt.Sprintf("%d %s", n, counted[t.Kind])
+		return strings.TrimPrefix(Trigger{Kind: t.Kind, Count: n, Of: t.Of}.String(), "after ")
 	}
 	s := x.observe().known
 	for i := range s.Partitions {

@@ -55,30 +55,45 @@ type variation struct {
 
 // change makes one change.
 func (v *variation) change() {
-	i, found := v.near()
+	i, found := v.near(whichever)
 	switch x := v.rnd.Float64(); {
 	case x < 0.05: // what comes behind is drawn anew
 		v.lines = slices.DeleteFunc(v.lines, func(l Line) bool { return l.Trigger.At > v.at })
 		v.scene(v.at + v.span(100*time.Microsecond, time.Second))
 		v.keep()
+	case x < 0.25:
+		v.cover()
 	case x < 0.5 || !found:
 		v.insert(v.moment())
 	case x < 0.6: // it comes a little sooner or later
 		v.lines[i].Trigger.At = neat(max(0, v.lines[i].Trigger.At+v.signed(time.Millisecond, v.telling)))
-	case x < 0.72 && v.lines[i].For > 0:
+	case x < 0.74 && v.lines[i].For > 0:
 		v.lines[i].For = v.until(v.lines[i])
-	case x < 0.86:
+	case x < 0.85:
 		v.lines = slices.Delete(v.lines, i, i+1)
+	case x < 0.92:
+		v.otherwise()
 	default:
 		v.exchange(i)
 	}
 }
 
-// near draws a line that strikes, or begins to look for its event, before the time, and not long before.
-func (v *variation) near() (i int, found bool) {
+// otherwise has a broker that goes away do so in another way, as by a loss of power where it was killed.
+func (v *variation) otherwise() {
+	i, found := v.near(func(l Line) bool { return isOutage(l.Fault.Kind) })
+	if kinds := v.only(isOutage); found && len(kinds) > 0 {
+		v.lines[i].Fault.Kind = v.pick(kinds)
+	}
+}
+
+// whichever is any line.
+func whichever(Line) bool { return true }
+
+// near draws a line that is such, and that strikes, or begins to look for its event, before the time, and not long before.
+func (v *variation) near(such func(Line) bool) (i int, found bool) {
 	var close []int
 	for i, l := range v.lines {
-		if l.Trigger.At >= v.at-4*v.telling && l.Trigger.At <= v.at {
+		if l.Trigger.At >= v.at-4*v.telling && l.Trigger.At <= v.at && such(l) {
 			close = append(close, i)
 		}
 	}
@@ -95,7 +110,7 @@ func (v *variation) near() (i int, found bool) {
 // moment is a little before or behind the time, or the beginning or the end of a line that is near: what matters is what comes first.
 func (v *variation) moment() time.Duration {
 	t := v.at
-	if i, found := v.near(); found && v.chance(0.6) {
+	if i, found := v.near(whichever); found && v.chance(0.6) {
 		if t = v.lines[i].Trigger.At; v.chance(0.5) {
 			t += v.lines[i].For
 		}
@@ -106,10 +121,13 @@ func (v *variation) moment() time.Duration {
 	return max(0, t)
 }
 
-// until draws how long a line lasts: until such a moment, or as ever.
+// until draws how long a line lasts: until such a moment, some part more or less than before, or as ever.
 func (v *variation) until(l Line) time.Duration {
-	if t := v.moment(); t > l.Trigger.At && v.chance(0.7) {
+	switch t := v.moment(); {
+	case t > l.Trigger.At && v.chance(0.7):
 		return neat(t - l.Trigger.At)
+	case l.For > 0 && v.chance(0.5):
+		return neat(min(time.Duration(float64(l.For)*v.log(0.3, 3)), v.longest))
 	}
 	return neat(v.length(l.Fault.Kind))
 }
@@ -132,9 +150,10 @@ func (v *variation) insert(t time.Duration) {
 		return
 	case x < 0.3:
 		f = v.apart(p)
-	case x < 0.65:
-		f = v.aside(v.one(), v.one(), p)
-	case x < 0.8 && slices.Contains(v.kinds, world.CanElect):
+	case x < 0.7:
+		from, to := v.two()
+		f = v.aside(from, to, p)
+	case x < 0.83 && slices.Contains(v.kinds, world.CanElect):
 		f = Fault{Kind: world.CanElect, Partition: p, Targets: []Target{v.one()}}
 	default:
 		f = v.strike(p)
@@ -142,18 +161,32 @@ func (v *variation) insert(t time.Duration) {
 			f.Targets = []Target{v.one()}
 		}
 	}
-	covers := v.chance(0.4) // it is in force at the time
-	if covers {
-		t = max(0, v.at-v.span(10*time.Millisecond, 4*v.telling))
+	if v.chance(0.4) {
+		v.during(f)
+		return
 	}
 	v.add(t, f, v.length(f.Kind))
 	for i := range v.drawer.lines {
-		switch l := &v.drawer.lines[i].Line; {
-		case l.For == 0:
-		case covers:
-			l.For = neat(max(0, v.at-l.Trigger.At) + v.span(time.Millisecond, v.telling))
-		default:
+		if l := &v.drawer.lines[i].Line; l.For > 0 {
 			l.For = v.until(*l)
+		}
+	}
+	v.keep()
+}
+
+// cover adds a fault by which one broker's word does not reach another at the time.
+func (v *variation) cover() {
+	from, to := v.two()
+	v.during(v.aside(from, to, v.part()))
+}
+
+// during adds a fault that is in force at the time.
+func (v *variation) during(f Fault) {
+	t := max(0, v.at-v.span(10*time.Millisecond, 4*v.telling))
+	v.add(t, f, v.length(f.Kind))
+	for i := range v.drawer.lines {
+		if l := &v.drawer.lines[i].Line; l.For > 0 {
+			l.For = neat(max(0, v.at-l.Trigger.At) + v.span(time.Millisecond, v.telling))
 		}
 	}
 	v.keep()
@@ -165,6 +198,16 @@ func (v *variation) one() Target {
 		return Target{Role: Number, Broker: v.about[v.rnd.IntN(len(v.about))]}
 	}
 	return Target{Role: Number, Broker: v.anyBroker()}
+}
+
+// two are brokers of which one's word is not to reach the other: most of the time two that it concerns.
+func (v *variation) two() (from, to Target) {
+	if len(v.about) < 2 || v.chance(0.4) {
+		return v.one(), v.one()
+	}
+	i := v.rnd.IntN(len(v.about))
+	j := (i + 1 + v.rnd.IntN(len(v.about)-1)) % len(v.about)
+	return Target{Role: Number, Broker: v.about[i]}, Target{Role: Number, Broker: v.about[j]}
 }
 
 // keep takes over what was drawn.

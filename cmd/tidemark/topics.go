@@ -45,6 +45,7 @@ When
     after N shrinks [on P]    so many times a member left an ISR, in all or that of P; after N expands: joined one
     after N catches           so many of the plan's faults on messages (hold, drop, late, delay, throttle) have met one
     after N releases          so many of them (all but drop) have let go of what they had caught
+    ... of API requests       behind either: only faults on such messages count (or responses), as in after 1 catches of fetch responses
     when isr(P) = N           the ISR of P has N members
     when leader(P) = N        broker N leads P; none stands for no leader
     ... since T               behind one of the events: it is counted, or looked for, from then on
