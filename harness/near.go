@@ -62,20 +62,21 @@ func (n *nearby) watch(opt *sim.Options, node func(history.BrokerID) *broker.Nod
 }
 
 // untrue reports whether what is said of the log of the first broker that is named is not so. It is said by the last one: that the log reaches up to End, or, of
-// who is to join the ISR, up to the high watermark. It may end earlier, or hold something else than the log of who says so.
+// who is to join the ISR, up to the high watermark. It may end earlier, or hold something else than the log of who says so, as far as that one goes.
 func (n *nearby) untrue(r refused.Noted) bool {
 	if len(r.Brokers) == 0 {
 		return false
 	}
 	own, says := n.replica(r.Brokers[0], r.Partition), n.replica(r.Brokers[len(r.Brokers)-1], r.Partition)
-	end := r.End
-	if end == 0 && r.Effect == refused.Joined && says != nil {
-		end = says.HW()
-	}
-	if own == nil || end == 0 {
+	if own == nil || says == nil {
 		return false
 	}
-	return own.Log().End() < end || says != nil && (says.Log().End() < end || epochAt(own, end-1) != epochAt(says, end-1))
+	end := r.End
+	if end == 0 && r.Effect == refused.Joined {
+		end = says.HW()
+	}
+	end = min(end, says.Log().End())
+	return own.Log().End() < end || end > 0 && epochAt(own, end-1) != epochAt(says, end-1)
 }
 
 // replica is a broker's replica of a partition, nil if it has none, or is down.

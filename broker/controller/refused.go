@@ -47,3 +47,19 @@ func (v view) refuseAlter(t *metadata.Topic, p metadata.Partition, sender kafka.
 	about.Brokers = append(about.Brokers, sender)
 	v.cfg.Refused.Note(rule, effect, about)
 }
+
+// refuseMarker notes that a broker's word that it was shut down cleanly is not to count, for each partition of which it could have stayed in the ELR.
+func (v view) refuseMarker(b kafka.BrokerID) {
+	if !v.cfg.Refused.Watched() {
+		return
+	}
+	v.eachPartition(func(t *metadata.Topic, i int, p metadata.Partition) {
+		if kafka.Contains(p.ELR, b) {
+			about := refused.About{Partition: kafka.TopicPartition{Topic: t.Name, Index: int32(i)}, Brokers: []kafka.BrokerID{b}}
+			if p.Leader != kafka.NoBroker {
+				about.Brokers = append(about.Brokers, p.Leader)
+			}
+			v.cfg.Refused.Note(refused.UncleanMarker, refused.Joined, about)
+		}
+	})
+}

@@ -8,7 +8,6 @@ import (
 	"tidemark/broker/bug"
 	"tidemark/broker/kafka"
 	"tidemark/broker/metadata"
-	"tidemark/broker/refused"
 )
 
 // register answers BrokerRegistration (key 62, KIP-631): an incarnation of a broker asks for its broker epoch, which is the
@@ -44,7 +43,7 @@ func register(v view, s sessions, req *kmsg.BrokerRegistrationRequest) decision 
 	previous := kafka.BrokerEpoch(req.PreviousBrokerEpoch)
 	clean := shutDownCleanly(old, previous)
 	if !clean && previous != kafka.NoBrokerEpoch {
-		v.cfg.Refused.Note(refused.UncleanMarker, refused.Joined, refused.About{Brokers: []kafka.BrokerID{b}})
+		v.refuseMarker(b)
 	}
 	if v.cfg.Bug.Bites(bug.StaleCleanShutdown, !clean && previous != kafka.NoBrokerEpoch) {
 		clean = true
