@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -180,8 +181,11 @@ func pick[T any](d dice, values []T, weights ...float64) T {
 // generatorDraws is how many runs GeneratorHash draws.
 const generatorDraws = 1000
 
+// generatorRuns is how many of them it carries out.
+const generatorRuns = 5
+
 // GeneratorHash names the search: the hash over the configurations and plans of a thousand seeds, as they come without any option given, over runs that are
-// split from those, and over how leads are pursued.
+// split from those, what nearly happens in some, and over how leads are pursued.
 // Two programs that print the same one search alike, whatever their sources look like.
 var GeneratorHash = sync.OnceValue(func() string {
 	h := sha256.New()
@@ -199,6 +203,14 @@ var GeneratorHash = sync.OnceValue(func() string {
 			return fmt.Sprintf("none (split %d: %v)", n, err)
 		}
 		_ = enc.Encode(split)
+		if n >= generatorRuns {
+			continue
+		}
+		res, err := Simulate(context.Background(), run, Watch{Blind: true, Near: true})
+		if err != nil {
+			return fmt.Sprintf("none (run %d: %v)", n, err)
+		}
+		_ = enc.Encode(res.Near)
 	}
 	_ = enc.Encode([]any{leadsMax, fmt.Sprint(leadWays), leadLength, SplitAfter, splitLag, splitEvery, sparksMax, splitsMax, worthUntrue})
 	return hex.EncodeToString(h.Sum(nil)[:8])
