@@ -14,7 +14,10 @@ LIVE       := ^tidemark/docker/live$$
 FUZZTIME ?= 1m
 COUNT    ?= 3
 
-.PHONY: run build nightly soak soak-space soak-docker soak-kafka canary-docker bugs-docker hunt-docker test test-bugs bugs test-docker test-docker-kills flat bench lint fuzz screenshot clean
+# The release of Apache Kafka that the lines with kafka in their names run.
+RELEASE  ?= 4.1.0
+
+.PHONY: run build nightly soak soak-space soak-docker soak-kafka canary-docker bugs-docker hunt-docker test test-bugs bugs test-docker test-docker-kills kafka-kills observer-kafka flat bench lint fuzz screenshot clean
 
 # A first run: in containers where a container engine is found, else in the simulated world alone, whose program needs a third less time
 # to build.
@@ -72,7 +75,6 @@ soak-docker: build
 	bin/tidemark hunt --world docker --max-seeds 50 --duration 30s --allow-vacuous 10 --workers 2
 
 # Ten runs of a minute of unmodified Apache Kafka: no violation, at most one run vacuous, each kind of fault seen in three or more. A quarter of an hour.
-RELEASE ?= 4.1.0
 soak-kafka: build
 	bin/tidemark hunt --target apache-kafka:$(RELEASE) --max-seeds 10 --allow-vacuous 10
 
@@ -96,9 +98,18 @@ hunt-docker: build
 test-docker:
 	go test -timeout 15m -count 1 ./docker/live
 
+# Ten runs of a minute of unmodified Apache Kafka under every kind of fault: what the observer held after each is what the brokers' own files and Kafka's
+# own tools say. A quarter of an hour.
+observer-kafka:
+	TIDEMARK_DOCKER=1 go test -timeout 40m -count 1 -v -run '^TestObserverAfterRuns$$' ./docker/live -args -observed 10 -observed-of apache-kafka:$(RELEASE)
+
 # Harnesses killed at ten moments: what each left is removed by the next, and its history is readable.
 test-docker-kills:
 	TIDEMARK_KILLS=1 TIDEMARK_DOCKER=1 go test -timeout 10m -count 1 -v -run '^TestKills$$' ./docker/live
+
+# The same of harnesses that run unmodified Apache Kafka, behind rules and proxies. Ten minutes.
+kafka-kills:
+	TIDEMARK_KILLS=1 TIDEMARK_DOCKER=1 go test -timeout 30m -count 1 -v -run '^TestKills$$' ./docker/live -args -killed-of apache-kafka:$(RELEASE)
 
 # Three brokers in containers under steady load for ten minutes: goroutines, descriptors and memory stay as they are. Then ten thousand
 # connections in a minute that end in every way.

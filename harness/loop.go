@@ -86,6 +86,9 @@ func (l *loop) execute() error {
 	l.settle(work, visit)
 	l.tell.enter(PhaseLogs)
 	last := l.cluster.Observe()
+	if l.run.World != Simulated {
+		l.record.State(last) // on a busy machine the observer's own last look may be from before the cluster came to rest
+	}
 	for _, b := range l.cluster.Brokers() {
 		for _, d := range l.cluster.Dump(b) {
 			if !stray(last, d) {

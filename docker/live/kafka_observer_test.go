@@ -104,12 +104,17 @@ func (c *cluster) write(codec kgo.CompressionCodec, what string, records int) {
 // kafkaTool runs one of Kafka's own tools, a class and its arguments, inside a broker's container.
 func (c *cluster) kafkaTool(b history.BrokerID, command string) string {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
+	return kafkaTool(c.t, fmt.Sprintf("%s-%d", c.Name(), b), command)
+}
+
+func kafkaTool(t testing.TB, container, command string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	java := "/opt/java/openjdk/bin/java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp '/opt/kafka/libs/*' "
-	text, err := exec.CommandContext(ctx, "docker", "exec", fmt.Sprintf("%s-%d", c.Name(), b), "/bin/sh", "-c", java+command).Output()
+	text, err := exec.CommandContext(ctx, "docker", "exec", container, "/bin/sh", "-c", java+command).Output()
 	if err != nil {
-		c.t.Fatalf("%s in broker %d's container: %v: %s", command, b, err, text)
+		t.Fatalf("%s in %s: %v: %s", command, container, err, text)
 	}
 	return string(text)
 }

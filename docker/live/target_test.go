@@ -1,6 +1,7 @@
 package live_test
 
 import (
+	"flag"
 	"testing"
 	"time"
 
@@ -11,8 +12,14 @@ import (
 	"tidemark/results"
 )
 
-// TestARunOfApacheKafka kills one of three unmodified brokers under load and cuts another off: the run is valid, every replica was dumped, and
-// nothing is left.
+// How many runs TestObserverAfterRuns carries out, and of whose brokers.
+var (
+	observed   = flag.Int("observed", 0, "runs of a minute after which the observer is compared with the brokers' own files and tools")
+	observedOf = flag.String("observed-of", "apache-kafka:4.1.0", "target of those runs")
+)
+
+// TestARunOfApacheKafka kills one of three unmodified brokers under load and cuts another off: the run is valid, every replica was dumped, what the
+// observer held in the end is what the brokers' files and Kafka's own tools say, and nothing is left.
 func TestARunOfApacheKafka(t *testing.T) {
 	e := engine(t)
 	// Both faults outlast broker.session.timeout.ms, and an election of the controller before it, several times: a busy machine takes that long.
@@ -22,10 +29,12 @@ func TestARunOfApacheKafka(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := harness.Contain(t.Context(), r, d, harness.Look{Binary: tool(t), Say: func(line string) { t.Log(line) }})
+	look, told := watched(t, e, r)
+	res, err := harness.Contain(t.Context(), r, d, look)
 	if err != nil {
 		t.Fatal(err)
 	}
+	told.agree(t, r, res.History)
 	if s := res.Verdict.Stats; res.Verdict.Status != checker.Valid || s.LeaderChanges < 1 || s.FaultsObserved != 2 || s.DumpedReplicas != 3 || s.DumpErrors != 0 {
 		t.Errorf("%s", harness.Summary(res.Verdict))
 	}
@@ -38,5 +47,37 @@ func TestARunOfApacheKafka(t *testing.T) {
 	}
 	if found := docker.ExamineTargets(t.Context()); len(found) == 0 {
 		t.Error("the doctor says nothing of targets")
+	}
+}
+
+// TestObserverAfterRuns carries out runs of unmodified brokers under drawn plans of every kind of fault, as many as -observed says: after each what the
+// observer held is what the brokers' files and Kafka's own tools say.
+func TestObserverAfterRuns(t *testing.T) {
+	if *observed == 0 {
+		t.Skip("-observed N carries out N runs of a minute (make observer-kafka)")
+	}
+	e := engine(t)
+	for n := range *observed {
+		r := run(t, func(r *history.Run) {
+			r.Target, r.Duration, r.Parts, r.Seed = *observedOf, time.Minute, 3, uint64(time.Now().UnixNano())
+			r.Rate, r.Writers = harness.TargetRate, harness.TargetWriters
+		}, "")
+		d, err := results.Create(t.TempDir(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		look, told := watched(t, e, r)
+		res, err := harness.Contain(t.Context(), r, d, look)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := res.Verdict.Stats
+		t.Logf("run %d, seed %d: %s, %d acknowledged writes, %d faults of %v, %d leader changes, %d looks", n, r.Seed, res.Verdict.Status, s.Acked, s.FaultsObserved, s.FaultsByKind,
+			s.LeaderChanges, len(res.History.States))
+		if res.Verdict.Status != checker.Valid && res.Verdict.Status != checker.Vacuous {
+			t.Errorf("%s", harness.Summary(res.Verdict))
+			continue
+		}
+		told.agree(t, r, res.History)
 	}
 }
