@@ -42,7 +42,10 @@ type Cluster struct {
 	isr       map[history.Partition]int32
 }
 
-var _ world.Cluster = (*Cluster)(nil)
+var (
+	_ world.Cluster  = (*Cluster)(nil)
+	_ world.Together = (*Cluster)(nil)
+)
 
 // machine is one broker and its sidecar.
 type machine struct {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
@@ -73,6 +74,17 @@ func (c *Cluster) Start(b history.BrokerID) error {
 		}
 		return c.listens(m, before.State.StartedAt)
 	}, world.ProcessGone)
+}
+
+// StartTogether starts brokers at the same time: a controller quorum comes up with a majority of its voters.
+func (c *Cluster) StartTogether(brokers []history.BrokerID) error {
+	errs := make([]error, len(brokers))
+	var all sync.WaitGroup
+	for i, b := range brokers {
+		all.Go(func() { errs[i] = c.Start(b) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 func (c *Cluster) signal(m *machine, name string) error {

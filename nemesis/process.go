@@ -220,11 +220,12 @@ func (o *outage) empty() (string, error) {
 
 func (o *outage) undo() error {
 	var errs []error
+	var gone []history.BrokerID
 	for _, b := range o.event.Targets {
 		switch o.Cluster.ProbeProcess(b) {
 		case world.ProcessGone:
 			o.leaving = slices.DeleteFunc(o.leaving, func(l history.BrokerID) bool { return l == b })
-			errs = append(errs, o.Cluster.Start(b))
+			gone = append(gone, b)
 		case world.ProcessRunning:
 			if slices.Contains(o.leaving, b) {
 				errs = append(errs, fmt.Errorf("broker %d is still shutting down", b))
@@ -234,6 +235,18 @@ func (o *outage) undo() error {
 		case world.ProcessFrozen:
 			errs = append(errs, o.Cluster.Thaw(b))
 		}
+	}
+	return errors.Join(append(errs, start(o.Cluster, gone))...)
+}
+
+// start starts brokers, at once in a world where one may wait for others.
+func start(c world.Cluster, gone []history.BrokerID) error {
+	if together, ok := c.(world.Together); ok {
+		return together.StartTogether(gone)
+	}
+	var errs []error
+	for _, b := range gone {
+		errs = append(errs, c.Start(b))
 	}
 	return errors.Join(errs...)
 }

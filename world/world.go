@@ -99,6 +99,13 @@ const (
 	ProcessGone    ProcessState = "gone"
 )
 
+// Together is a cluster whose brokers may wait for each other as they start: those of a controller quorum of which a majority is down do not listen before
+// there is one.
+type Together interface {
+	// StartTogether starts brokers as Cluster's Start does, all at the same time.
+	StartTogether([]history.BrokerID) error
+}
+
 // Cluster is the brokers of a run. Methods that act may block (virtual or real time); an error says what was tried on whom.
 // Acting on a broker in the wrong state (killing a dead one) is an error.
 type Cluster interface {

@@ -64,6 +64,8 @@ var (
 	quickKRaft = map[string]string{
 		"broker.session.timeout.ms":    "3000",
 		"broker.heartbeat.interval.ms": "500",
+		// One that finds no controller by then exits: it may be by a fault that there is none.
+		"initial.broker.registration.timeout.ms": "120000",
 	}
 )
 
