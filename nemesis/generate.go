@@ -23,7 +23,7 @@ type Space struct {
 	Lag        time.Duration // replica.lag.time.max.ms; 0 is lagUsual
 	Startup    time.Duration // about how long a broker takes from its start until it takes part again; 0 is too short to matter
 	Tour       bool          // begin with a leader cut off, one killed and one powered off, well apart, and wait for no events
-	// Due lists kinds that the plan has in any case, as far as the world can do them: a line each at a time, as telling as that kind can be.
+	// Due lists kinds that the plan has in any case, as far as the world can do them: two lines each, at times, as telling as that kind can be.
 	Due []world.Ability
 }
 
@@ -71,8 +71,8 @@ func Generate(rnd *rand.Rand, s Space) Plan {
 		d.bite()
 	}
 	for _, a := range d.Due {
-		if slices.Contains(d.Can, a) && !slices.ContainsFunc(d.lines, func(l drawn) bool { return l.Fault.Kind == a && d.bites(l) }) {
-			d.surely(a, d.begin+d.upTo(max(0, d.end-d.begin-d.telling)))
+		if slices.Contains(d.Can, a) {
+			d.owe(a)
 		}
 	}
 	slices.SortStableFunc(d.lines, func(a, b drawn) int { return int(a.at - b.at) })
@@ -365,6 +365,19 @@ func (d *drawer) roomFor(kind world.Ability, at time.Duration) time.Duration {
 func (d *drawer) bites(l drawn) bool {
 	k := kindOf(l.Fault.Kind)
 	return l.Trigger.Kind == AtTime && k.bites != nil && k.bites(d, l.Line)
+}
+
+// owe sees to it that the plan has two lines of a kind that surely bite: one may strike when what it is about is not there.
+func (d *drawer) owe(kind world.Ability) {
+	has := 0
+	for _, l := range d.lines {
+		if l.Fault.Kind == kind && d.bites(l) {
+			has++
+		}
+	}
+	for ; has < 2; has++ {
+		d.surely(kind, d.begin+d.upTo(max(0, d.end-d.begin-d.telling)))
+	}
 }
 
 // surely puts a line of a kind that bites, if any of that kind does. It does not mind what others do to the budget.
