@@ -74,7 +74,7 @@ func byInvocation(h *history.History) map[int64]int64 {
 	return numbers
 }
 
-// told is what a verdict says, but for words, the numbers of values and the steps of the protocol.
+// told is what a verdict says, but for words and the numbers of values.
 func told(run history.Run, h *history.History) string {
 	numbers := byInvocation(h)
 	v := checker.Check(run, h, checker.Options{PorcupineSteps: 1_000_000})
@@ -89,6 +89,7 @@ func told(run history.Run, h *history.History) string {
 	for i := range v.Findings {
 		f := &v.Findings[i]
 		text := fmt.Sprintf("%s, %v: %s", f.Severity, f.Partition, line(f.Class, f.Offset, f.Count, f.Ops))
+		text += fmt.Sprintf("\n  signature: %s\n  held by %v of %v, then %v, in %d steps", f.Signature, f.Witness.HeldBy, f.Witness.ISR, f.Witness.RemovedBy, len(f.Witness.Steps))
 		for _, m := range f.Implied {
 			text += "\n  implied: " + line(m.Class, m.Offset, m.Count, m.Ops)
 		}

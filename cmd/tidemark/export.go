@@ -23,7 +23,6 @@ func exportCommand() *cobra.Command {
 			"in which the history first names them; a consumer that does not read on where it stopped assigns itself its partition anew; faults are\n" +
 			":info operations of the nemesis. What the format has no place for, such as observed states, protocol steps, the phases of faults and what\n" +
 			"replicas hold at the end, stands in fields and operations that begin with :tidemark/, which Jepsen's checker passes over and check reads.\n" +
-			"Steps that only say that records were appended or a high watermark moved on are left out: they decide nothing.\n" +
 			"With --format zip the whole directory is written as one file, which unpacks to what replay and check read.",
 		Args: exactly("DIR"),
 		RunE: func(c *cobra.Command, args []string) error {

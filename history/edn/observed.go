@@ -14,12 +14,8 @@ func (w *writer) state(s history.ClusterState) error {
 	return w.json(asideState, at, s)
 }
 
-// step writes a protocol step likewise, but for those that nothing is judged by and that are most of them: appends, and high watermarks
-// that moved on.
+// step writes a protocol step likewise.
 func (w *writer) step(s history.Step) error {
-	if s.Kind == history.StepAppend || s.Kind == history.StepHW && s.To >= s.From {
-		return nil
-	}
 	at := s.Time
 	s.Index, s.Time = 0, 0
 	return w.json(asideStep, at, s)

@@ -24,8 +24,7 @@ import (
 //
 // What the format has no place for stands in fields that begin with :tidemark/, and in :info operations of a process :tidemark, which
 // Jepsen's checker passes over as it does over the nemesis: the run, its phases, those of faults, seeks, ListOffsets and DeleteRecords, observed
-// states, protocol steps, and the dumps. So Read gives the same operations, faults, states and dumps back. Of the steps appends are left out, and
-// high watermarks that moved on: they explain a finding and decide none.
+// states, protocol steps, and the dumps. So Read gives the same operations, faults, states and dumps back.
 func Write(w io.Writer, run history.Run, h *history.History) error {
 	out := &writer{w: bufio.NewWriterSize(w, 64<<10), values: map[string]int64{}, consumers: map[int32]*assigned{}, busy: map[int32]*history.Op{}}
 	if err := out.json(asideRun, 0, run); err != nil {
