@@ -17,7 +17,7 @@ COUNT    ?= 3
 # The release of Apache Kafka that the lines with kafka in their names run.
 RELEASE  ?= 4.1.0
 
-.PHONY: run build nightly soak soak-space soak-docker soak-kafka canary-docker bugs-docker hunt-docker test test-bugs bugs test-docker test-docker-kills kafka-kills observer-kafka flat bench lint fuzz screenshot clean
+.PHONY: run build nightly soak soak-space soak-docker soak-kafka canary-docker bugs-docker hunt-docker test test-bugs bugs test-docker test-docker-readme test-docker-kills kafka-kills observer-kafka flat bench lint fuzz screenshot clean
 
 # A first run: in containers where a container engine is found, else in the simulated world alone, whose program needs a third less time
 # to build.
@@ -103,6 +103,10 @@ test-docker:
 observer-kafka:
 	TIDEMARK_DOCKER=1 go test -timeout 40m -count 1 -v -run '^TestObserverAfterRuns$$' ./docker/live -args -observed 10 -observed-of apache-kafka:$(RELEASE)
 
+# The commands of README.md and docs that need an engine, those of Apache Kafka too, each made short: some minutes.
+test-docker-readme:
+	TIDEMARK_README=1 TIDEMARK_DOCKER=1 go test -timeout 30m -count 1 -v -run '^TestTheReadmesCommands$$' ./docker/live
+
 # Harnesses killed at ten moments: what each left is removed by the next, and its history is readable.
 test-docker-kills:
 	TIDEMARK_KILLS=1 TIDEMARK_DOCKER=1 go test -timeout 10m -count 1 -v -run '^TestKills$$' ./docker/live
@@ -154,10 +158,14 @@ fuzz:
 		go test "./$$dir" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x </dev/null; \
 	done
 
-# A picture of a run's report for this README: make screenshot DIR=runs/...
-screenshot:
-	@test -n "$(DIR)" || { echo "usage: make screenshot DIR=runs/<time>-<seed>" >&2; exit 64; }
-	go test ./results -count 1 -run '^TestScreenshot$$' -args -screenshot-of "$(abspath $(DIR))" -screenshot-to "$(abspath docs/report.png)"
+# The pictures of this README and of docs/report.md, of the report of a known bug's scenario; DIR=runs/... takes those of another run.
+SHOWN := harness/testdata/bugs/ack-before-replication.txt
+
+screenshot: build
+	@set -e; dir="$(DIR)"; if [ -z "$$dir" ]; then \
+		dir=$$(bin/tidemark run --scenario $(SHOWN) 2>/dev/null | sed -n 's,^report: \(.*\)/report.html,\1,p'); [ -n "$$dir" ]; fi; \
+	go test ./results -count 1 -run '^TestScreenshot(OfParts)?$$' -args \
+		-screenshot-of "$$(realpath "$$dir")" -screenshot-to "$(abspath docs/report.png)" -parts "$(abspath docs/report)"
 
 clean:
 	rm -rf bin .tools

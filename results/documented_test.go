@@ -7,24 +7,39 @@ import (
 	"testing"
 
 	"tidemark/checker"
+	"tidemark/history"
 )
 
-// TestDocumentedResults holds the page on formats to what results.json holds: every field is told.
-func TestDocumentedResults(t *testing.T) {
+// telling reads what the page on formats says of a file, and returns what wants a field's name to be there.
+func telling(t *testing.T, file string) func(name string) {
+	t.Helper()
 	text, err := os.ReadFile("../docs/formats.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, found := strings.Cut(string(text), "## results.json")
+	_, section, found := strings.Cut(string(text), "## "+file)
 	section, _, _ = strings.Cut(section, "\n## ")
 	if !found {
-		t.Fatal("docs/formats.md says nothing of results.json")
+		t.Fatalf("docs/formats.md says nothing of %s", file)
 	}
-	told := func(name string) {
+	return func(name string) {
 		if !strings.Contains(section, "`"+name+"`") {
-			t.Errorf("docs/formats.md does not tell of %s", name)
+			t.Errorf("docs/formats.md, %s: nothing is told of %s", file, name)
 		}
 	}
+}
+
+// TestDocumentedRun holds the page on formats to what run.json holds: every field is told.
+func TestDocumentedRun(t *testing.T) {
+	told := telling(t, "run.json")
+	for _, name := range fieldNames(reflect.TypeFor[history.Run]()) {
+		told(name)
+	}
+}
+
+// TestDocumentedResults holds it to what results.json holds likewise.
+func TestDocumentedResults(t *testing.T) {
+	told := telling(t, "results.json")
 	for _, name := range fieldNames(reflect.TypeFor[storedOutcome]()) {
 		if name != "verdict" {
 			told(name)

@@ -5,6 +5,8 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -31,15 +33,48 @@ func TestScreenshotOfParts(t *testing.T) {
 	}
 	b := browser.Open(t, *scheme)
 	b.OpenReport(t, report)
-	for _, id := range browser.Eval[[]string](t, b, `[...document.querySelectorAll("header[id], section[id], [id^=spacetime]")].map((e) => e.id)`) {
+	for _, id := range browser.Eval[[]string](t, b, `[...document.querySelectorAll("section[id]")].map((e) => e.id)`) {
 		b.See(t, "#"+id)
 		browser.Eval[bool](t, b, `scrollTo(0, 0); true`) // the navigation sticks to the top of what is in sight
 		png := browser.Run(t, b, chromedp.Screenshot(chromedp.ID(id)))
 		if len(png) < 2000 {
 			t.Errorf("the picture of section %s has %d bytes, expected more", id, len(png))
 		}
-		if err := os.WriteFile(filepath.Join(to, id+"-"+*scheme+".png"), png, 0o644); err != nil {
+		name := id + ".png"
+		if *scheme != "light" {
+			name = id + "-" + *scheme + ".png"
+		}
+		if err := os.WriteFile(filepath.Join(to, name), png, 0o644); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestEverySectionIsShown: the page on how to read a report has a picture of each of its sections, and no other pictures lie beside it.
+func TestEverySectionIsShown(t *testing.T) {
+	report, err := assets.ReadFile("page/report.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../docs/report.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]bool{}
+	for _, m := range regexp.MustCompile(`<section id="(\w+)">`).FindAllSubmatch(report, -1) {
+		name := string(m[1]) + ".png"
+		shown[name] = true
+		if _, err := os.Stat(filepath.Join("../docs/report", name)); err != nil || !strings.Contains(string(page), "](report/"+name+")") {
+			t.Errorf("docs/report.md does not show the section %s: %v", m[1], err)
+		}
+	}
+	files, err := os.ReadDir("../docs/report")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !shown[f.Name()] {
+			t.Errorf("docs/report/%s is of no section of a report", f.Name())
 		}
 	}
 }

@@ -52,6 +52,29 @@ func TestReadme(t *testing.T) {
 	}
 }
 
+// TestEveryFigureHasItsCommand: a row of the README's evidence names the command that repeats its figures.
+func TestEveryFigureHasItsCommand(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "## Evidence\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	rows := 0
+	for line := range strings.SplitSeq(section, "\n") {
+		cells := strings.Split(line, " | ")
+		if len(cells) != 3 || !strings.HasPrefix(line, "| ") || cells[1] == "command" {
+			continue
+		}
+		if rows++; len(inTicks.FindAllString(cells[1], -1)) == 0 {
+			t.Errorf("%.100s: the command is %q, expected one in ticks", cells[0], cells[1])
+		}
+	}
+	if rows < 20 {
+		t.Errorf("%d rows, expected more than twenty", rows)
+	}
+}
+
 // inTicks matches a command in a line of text.
 var inTicks = regexp.MustCompile("`((?:bin/tidemark|make|go test) [^`]*)`")
 
@@ -151,6 +174,12 @@ func (c claim) hold(t *testing.T, dir string) {
 		if err != nil || got != code {
 			t.Errorf("%s: exit code %d, expected %d (%v)\n%.3000s", line, got, code, err, out)
 		}
+	case "engine", "kafka": // engine CODES MORE...: its words are taken, and TestTheReadmesCommands of docker/live carries it out
+		parsed(t, c.command)
+		inPackage(t, "go test -run ^TestTheReadmesCommands$ ./docker/live")
+	case "live": // live TEST: its words are taken, and that test of docker/live carries it out
+		parsed(t, c.command)
+		inPackage(t, "go test -run ^"+c.args[0]+"$ ./docker/live")
 	case "words": // words PATH NAME: its words are taken, and a test or script carries it out
 		parsed(t, c.command)
 		holds(t, c.args)
@@ -161,7 +190,7 @@ func (c claim) hold(t *testing.T, dir string) {
 	case "test": // a test, or a benchmark, that is there
 		inPackage(t, c.command)
 	default:
-		t.Errorf("%s: how %q, expected exits, words, shown, target or test", c.command, c.how)
+		t.Errorf("%s: how %q, expected exits, engine, kafka, live, words, shown, target or test", c.command, c.how)
 	}
 }
 
@@ -201,7 +230,7 @@ func inPackage(t *testing.T, command string) {
 	for i, w := range words {
 		switch {
 		case strings.HasPrefix(w, "./") && dir == "":
-			dir = w
+			dir = strings.TrimSuffix(w, "/...")
 		case w == "-run" && words[i+1] != "^$":
 			pattern = words[i+1]
 		case w == "-bench":
