@@ -85,14 +85,8 @@ func (p Proof) Search(ctx context.Context, e bug.Entry) (BugRow, error) {
 	row := BugRow{Bug: e.Name, Row: e.Row, Source: e.Source, Mutation: e.Mutation, Shows: e.Shows, Visible: e.Visible, Status: BugMissed}
 	run := p.Base
 	run.Bug = string(e.Name)
-	h := Hunt{Run: run, Master: p.Master, Seeds: p.Seeds, Budget: p.Budget, Workers: p.Workers, Until: row.shownBy, SplitAfter: SplitAfter}
+	h := Hunt{Run: run, Master: p.Master, Seeds: p.Seeds, Budget: p.Budget, Workers: p.Workers, Until: row.shownBy, SplitAfter: SplitAfter, Pursue: e.Visible}
 	h.Draw = func(seed uint64, run history.Run) history.Run { return Draw(seed, run, p.Kept) }
-	h.Carry = func(ctx context.Context, run history.Run) (*Result, error) {
-		if !e.Visible {
-			return Simulate(ctx, run, Watch{Near: true})
-		}
-		return Pursue(ctx, run)
-	}
 	h.Each = func(n int, res *Result, err error) { row.take(n, res, err) }
 	tally := h.Go(ctx)
 	row.Runs, row.Seconds, row.Simulated = tally.Runs, tally.Seconds, tally.Virtual

@@ -56,10 +56,14 @@ func (h Hunt) Part(name string, t Tally, done bool, allowVacuous float64, kept f
 
 // tallied is a part with the counts of a tally.
 func tallied(name string, t Tally) index.Part {
+	known := ""
+	if t.Known > 0 {
+		known = fmt.Sprintf(" (%d known)", t.Known)
+	}
 	return index.Part{
 		Name: name, Runs: t.Runs, Valid: t.Valid, Invalid: t.Invalid, Known: t.Known, Vacuous: t.Vacuous, Unknown: t.Unknown, Errors: t.Errors,
 		Seconds: t.Seconds, World: t.Virtual, Checks: []index.Check{}, Problems: []index.Problem{},
-		Reason: fmt.Sprintf("%d valid, %d invalid, %d vacuous, %d unknown, %d errors", t.Valid, t.Invalid, t.Vacuous, t.Unknown, t.Errors),
+		Reason: fmt.Sprintf("%d valid, %d invalid%s, %d vacuous, %d unknown, %d errors", t.Valid, t.Invalid, known, t.Vacuous, t.Unknown, t.Errors),
 	}
 }
 
@@ -70,7 +74,7 @@ func (h Hunt) stopped(t Tally) bool {
 
 // count takes one failure into a part's problems.
 func (h Hunt) count(p *index.Part, f Failure, kept func(n int) Kept) {
-	q := index.Problem{Count: 1, Reason: f.Reason, Seed: f.Seed, Known: f.Known, Until: f.Until, Expired: f.Expired}
+	q := index.Problem{Count: 1, Reason: f.Reason, Witness: f.Witness, Seed: f.Seed, Known: f.Known, Until: f.Until, Expired: f.Expired}
 	switch f.Status {
 	case checker.Invalid:
 		q.Kind, q.Signature = index.Violation, f.Signature
@@ -117,7 +121,7 @@ func (h Hunt) CanaryPart(name string, t Tally, done bool) index.Part {
 	p.Invalid = 0 // they are what was wanted
 	p.Checks = append(p.Checks, index.Check{Name: checkCanary})
 	if t.Invalid > 0 {
-		p.Reason = fmt.Sprintf("%s was found in run %d: %s", h.Run.Bug, t.Groups[0].First.Number, t.Groups[0].Signature)
+		p.Reason = fmt.Sprintf("%s was found in run %d", h.Run.Bug, t.Groups[0].First.Number)
 	} else if done {
 		p.Reason = fmt.Sprintf("%s is on and was not found in %d runs (%d errors): what the other parts do not find proves nothing", h.Run.Bug, t.Runs, t.Errors)
 		p.Problems = append(p.Problems, index.Problem{Check: checkCanary, Kind: index.Broken, Signature: "the canary was not found", Reason: p.Reason, Count: 1})
@@ -153,6 +157,7 @@ func (p Proof) Part(name string, rows []BugRow, done bool, known []Known, today 
 	}
 	out.Reason = fmt.Sprintf("%d of %d known bugs found", found, len(rows))
 	if len(rows) == 0 {
+		out.Reason = "no known bug could be looked for"
 		out.Problems = append(out.Problems, index.Problem{Check: checkConclusive, Kind: index.Doubt, Signature: "no bug was looked for in " + name, Reason: "there was no time for one"})
 		out.Checks = append(out.Checks, index.Check{Name: checkConclusive})
 	}

@@ -131,3 +131,30 @@ func TestNightShares(t *testing.T) {
 		t.Error("a part gets time that is not there")
 	}
 }
+
+// TestAStarvedSearchIsNone: a minute of two workers that others left a few seconds of the processors proves nothing.
+func TestAStarvedSearchIsNone(t *testing.T) {
+	for _, c := range []struct {
+		used time.Duration
+		want bool
+	}{{20 * time.Second, true}, {59 * time.Second, true}, {61 * time.Second, false}, {2 * time.Minute, false}} {
+		if got := Starved(c.used, 60, 2); got != c.want {
+			t.Errorf("%v of the processors' two minutes: starved %v, expected %v", c.used, got, c.want)
+		}
+	}
+}
+
+// TestVariedGroups: what is shrunk first is one failure of each class, then those that most runs showed.
+func TestVariedGroups(t *testing.T) {
+	var groups []Group
+	for _, s := range []string{"lost: a", "lost: b", "skip: a", "lost: c", "phantom"} {
+		groups = append(groups, Group{Signature: s})
+	}
+	var got []string
+	for _, g := range Varied(groups, 4) {
+		got = append(got, g.Signature)
+	}
+	if want := "lost: a, skip: a, phantom, lost: b"; strings.Join(got, ", ") != want {
+		t.Errorf("%s, expected %s", strings.Join(got, ", "), want)
+	}
+}

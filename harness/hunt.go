@@ -40,10 +40,14 @@ type Hunt struct {
 	SplitAfter int
 	Whole      bool // runs that go on from others last as long as these; else they end soon after that moment
 	Splits     []Split
+	// Pursue carries out what Pursue does of each run, for as long as the budget lets runs begin.
+	Pursue bool
 	// Carry carries out one run; nil is Simulate.
 	Carry func(context.Context, history.Run) (*Result, error)
 	// Each, if set, is called with every result, one at a time, in no particular order; an error of the run is with it.
 	Each func(number int, res *Result, err error)
+
+	until time.Time // the end of the budget, once the hunt has begun; zero without one
 }
 
 // Tally is what a hunt found, over all its runs.
@@ -86,6 +90,7 @@ type Failure struct {
 	From   Descent        `json:"from,omitzero"` // if it goes on from other runs
 	// Signature groups violations, see Signature; "" for a run that is not green for another reason.
 	Signature string `json:"signature,omitempty"`
+	Witness   string `json:"witness,omitempty"` // of its first violation, in words
 	// Known is why it is expected, Until the last day on which it is, Expired that it was and is no longer; "" if nobody knows it.
 	Known   string `json:"known,omitempty"`
 	Until   string `json:"until,omitempty"`
@@ -113,8 +118,10 @@ func RunName(n int) string {
 func (h Hunt) Go(ctx context.Context) Tally {
 	begun := time.Now()
 	t := newTally()
+	if h.Budget > 0 {
+		h.until = begun.Add(h.Budget)
+	}
 	var mu sync.Mutex
-	more := func() bool { return h.Budget <= 0 || time.Since(begun) <= h.Budget }
 	try := func(ctx context.Context, n int, run func() (*Result, error)) (ends bool) {
 		res, err := run()
 		if ctx.Err() != nil {
@@ -128,14 +135,14 @@ func (h Hunt) Go(ctx context.Context) Tally {
 		}
 		return h.UntilFirst && unknown || err == nil && (h.UntilClass != "" && res.Shows(h.UntilClass) || h.Until != nil && h.Until(res))
 	}
-	ended := race(ctx, 0, len(h.Corpus), h.Workers, more, func(ctx context.Context, i int) bool {
+	ended := race(ctx, 0, len(h.Corpus), h.Workers, h.more, func(ctx context.Context, i int) bool {
 		run := h.Corpus[i].Run
 		run.Bug, run.Started = h.Run.Bug, h.Run.Started
 		return try(ctx, -1-i, func() (*Result, error) { return h.carry(ctx, run) })
 	})
 	if ended < 0 {
 		s := newSplits(h)
-		race(ctx, h.First, h.First+h.Seeds, h.Workers, more, func(ctx context.Context, n int) bool {
+		race(ctx, h.First, h.First+h.Seeds, h.Workers, h.more, func(ctx context.Context, n int) bool {
 			return try(ctx, n, func() (*Result, error) { return s.one(ctx, n) })
 		})
 	}
@@ -174,11 +181,18 @@ func inTurn(kinds []world.Ability, n int) (out []world.Ability) {
 	return out
 }
 
+// more reports whether another run may begin.
+func (h Hunt) more() bool { return h.until.IsZero() || time.Now().Before(h.until) }
+
 func (h Hunt) carry(ctx context.Context, run history.Run) (*Result, error) {
-	if h.Carry != nil {
+	switch {
+	case h.Carry != nil:
 		return h.Carry(ctx, run)
+	case h.Pursue:
+		return Pursue(ctx, run, h.more)
+	default:
+		return Simulate(ctx, run, Watch{Near: h.SplitAfter > 0})
 	}
-	return Simulate(ctx, run, Watch{Near: h.SplitAfter > 0})
 }
 
 // Shows reports whether the verdict has an anomaly of a class, whether or not the contract allows it or another implies it.
@@ -219,6 +233,9 @@ func (t *Tally) add(h Hunt, n int, res *Result, err error) (unknown bool) {
 	}
 	if v.Status != checker.Valid {
 		f := Failure{Seed: res.Run.Seed, Number: n, Status: v.Status, Reason: v.Reason, From: res.From, Signature: Signature(v)}
+		if v.Status == checker.Invalid && len(v.Findings) > 0 {
+			f.Witness = v.Findings[0].Text
+		}
 		f.Known, f.Until, f.Expired = knownOn(h.Known, f.Signature, h.Today)
 		if v.Status == checker.Invalid && f.Known != "" {
 			t.Known++
@@ -343,7 +360,7 @@ func (t Tally) String() string {
 	} else {
 		out += fmt.Sprintf("in %.1f s\n", t.Seconds)
 	}
-	out += fmt.Sprintf("faults applied %d, verified undone %d\n", t.Applied, t.Undone)
+	out += fmt.Sprintf("faults applied %d, of these verified undone %d\n", t.Applied, t.Undone)
 	out += fmt.Sprintf("acknowledged writes, median of runs: %d, %.0f %% of those sent; %d runs with %d or more\n", t.Acked, 100*t.AckedShare, t.Busy, busy)
 	if t.FirstAck > 0 {
 		out += fmt.Sprintf("first acknowledged write after the start, median of runs: %.1f s, longest %.1f s\n", t.FirstAck, t.LastFirst)

@@ -12,7 +12,7 @@ import (
 
 // Known is a failure that is expected for the time being.
 type Known struct {
-	Signature string `json:"signature"` // see Signature
+	Signature string `json:"signature"` // see Signature; one that ends with ": *" stands for all that begin with what is before the *
 	Reason    string `json:"reason"`    // why it may stay, in a sentence
 	Expires   string `json:"expires"`   // the last day on which it is expected, as 2026-12-31
 }
@@ -45,6 +45,9 @@ func ReadKnown(text []byte) ([]Known, error) {
 		if strings.TrimSpace(k.Signature) == "" || strings.TrimSpace(k.Reason) == "" {
 			return nil, fmt.Errorf("entry %d: signature %.300q and reason %.300q, expected both", i+1, k.Signature, k.Reason)
 		}
+		if head, _, found := strings.Cut(k.Signature, "*"); found && (head+"*" != k.Signature || len(head) < 3 || !strings.HasSuffix(head, ": ")) {
+			return nil, fmt.Errorf("entry %d: signature %.300q, expected a * at its end alone, behind a class and a colon, as in \"phantom: *\"", i+1, k.Signature)
+		}
 	}
 	seen := map[string]int{}
 	for i, k := range list {
@@ -56,13 +59,21 @@ func ReadKnown(text []byte) ([]Known, error) {
 	return list, nil
 }
 
+// matches reports whether a failure of a signature is one that is expected.
+func (k Known) matches(signature string) bool {
+	if head, all := strings.CutSuffix(k.Signature, "*"); all {
+		return strings.HasPrefix(signature, head)
+	}
+	return k.Signature == signature
+}
+
 // knownOn is why a signature is expected on a day, and until which; expired tells of an entry that was, up to another day. All are "" for a
 // failure that nobody knows.
 func knownOn(list []Known, signature string, today time.Time) (reason, until, expired string) {
 	day := today.UTC().Format(time.DateOnly)
 	for _, k := range list {
 		switch {
-		case k.Signature != signature:
+		case !k.matches(signature):
 		case day <= k.Expires:
 			return k.Reason, k.Expires, ""
 		default:

@@ -30,15 +30,15 @@ var leadWays = []leadWay{
 type leadWay struct{ elected, alone time.Duration }
 
 // Pursue carries a run out and judges it by what clients and logs tell alone, as Proof.Search does where clients can see the bug. If that is right, but
-// invariants were broken, it carries it out once more for each way of showing them to clients; the result's Lead is the lines that this took. The
-// error is the harness's own trouble, or ctx's end.
-func Pursue(ctx context.Context, run history.Run) (*Result, error) {
+// invariants were broken, it carries it out once more for each way of showing them to clients, as long as more says that another run may begin; the
+// result's Lead is the lines that this took. The error is the harness's own trouble, or ctx's end.
+func Pursue(ctx context.Context, run history.Run, more func() bool) (*Result, error) {
 	var leads []checker.Broken
 	res, err := Simulate(ctx, run, Watch{Blind: true, Leads: &leads, Near: true})
 	if err != nil || res.Verdict.Status == checker.Invalid {
 		return res, err
 	}
-	found, lines, tried, err := pursue(ctx, res, leads)
+	found, lines, tried, err := pursue(ctx, res, leads, more)
 	if found != nil {
 		found.Lead, res = lines, found
 	}
@@ -46,9 +46,9 @@ func Pursue(ctx context.Context, run history.Run) (*Result, error) {
 	return res, err
 }
 
-// pursue carries a run out once more for every way of following a lead, until one of them breaks the contract as clients and logs tell. It
+// pursue carries a run out once more for every way of following a lead, until one of them breaks the contract as clients and logs tell, or more ends it. It
 // returns that one, with the lines, and how many runs it took; nil if none did. The error is the harness's own trouble, or ctx's end.
-func pursue(ctx context.Context, res *Result, leads []checker.Broken) (found *Result, lines []string, tried int, err error) {
+func pursue(ctx context.Context, res *Result, leads []checker.Broken, more func() bool) (found *Result, lines []string, tried int, err error) {
 	plan, err := nemesis.Parse(res.Run.Plan)
 	if err != nil {
 		return nil, nil, 0, err
@@ -56,17 +56,20 @@ func pursue(ctx context.Context, res *Result, leads []checker.Broken) (found *Re
 	began, _ := loadBegan(res.History)
 	for _, lead := range leads[:min(len(leads), leadsMax)] {
 		end := time.Duration(lead.Time) - began + tailOfNemesis
-		for _, more := range leadLines(res, lead) {
+		for _, way := range leadLines(res, lead) {
+			if !more() {
+				return nil, nil, tried, nil
+			}
 			run := res.Run
 			run.Duration = max(run.Duration, end+leadLength)
-			run.Plan = nemesis.Plan{Lines: append(slices.Clip(plan.Lines), more...)}.String()
+			run.Plan = nemesis.Plan{Lines: append(slices.Clip(plan.Lines), way...)}.String()
 			tried++
 			again, err := Simulate(ctx, run, Watch{Blind: true})
 			if err != nil {
 				return nil, nil, tried, err
 			}
 			if again.Verdict.Status == checker.Invalid {
-				for _, l := range more {
+				for _, l := range way {
 					lines = append(lines, l.String())
 				}
 				return again, lines, tried, nil

@@ -29,7 +29,8 @@ func TestALeadIsPursued(t *testing.T) {
 	if err != nil || alone.Verdict.Status != checker.Valid || len(leads) == 0 {
 		t.Fatalf("%v, %s with %d leads, expected valid and one at least", err, alone.Verdict.Status, len(leads))
 	}
-	res, err := Pursue(t.Context(), run)
+	ever := func() bool { return true }
+	res, err := Pursue(t.Context(), run, ever)
 	if err != nil || res.Verdict.Status != checker.Invalid || len(res.Lead) == 0 || res.Tries == 0 || !strings.Contains(strings.Join(strings.Fields(res.Run.Plan), " "), res.Lead[0]) {
 		t.Fatalf("%v, %s after %d tries, with the lines %q in\n%s", err, res.Verdict.Status, res.Tries, res.Lead, res.Run.Plan)
 	}
@@ -37,8 +38,11 @@ func TestALeadIsPursued(t *testing.T) {
 	if err != nil || again.Hash != res.Hash {
 		t.Errorf("%v, trace hash %x, expected %x", err, again.Hash, res.Hash)
 	}
+	if over, err := Pursue(t.Context(), run, func() bool { return false }); err != nil || over.Verdict.Status != checker.Valid || over.Tries != 0 {
+		t.Errorf("%v, %s after %d tries in no time, expected the run alone", err, over.Verdict.Status, over.Tries)
+	}
 	run.Bug = ""
-	if res, err = Pursue(t.Context(), run); err != nil || res.Verdict.Status != checker.Valid || res.Tries != 0 {
+	if res, err = Pursue(t.Context(), run, ever); err != nil || res.Verdict.Status != checker.Valid || res.Tries != 0 {
 		t.Errorf("%v, %s after %d tries with no bug on, expected valid and nothing to pursue", err, res.Verdict.Status, res.Tries)
 	}
 }

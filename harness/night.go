@@ -2,6 +2,7 @@ package harness
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -33,4 +34,30 @@ func NightShare(left time.Duration, part string, toCome []string) time.Duration 
 		return 0
 	}
 	return max(0, left) * time.Duration(nightWeights[part]) / time.Duration(total)
+}
+
+// NightSearch is how much of its share a night's hunt searches for: the rest is for keeping and shrinking what it found.
+func NightSearch(share time.Duration) time.Duration { return share * 3 / 4 }
+
+// Starved reports whether a search had less than half of the processors' time that it wanted, because others had it: it says little that such a search
+// found nothing. used is the time that it had, workers how many processors it could use.
+func Starved(used time.Duration, seconds float64, workers int) bool {
+	return used.Seconds() < seconds*float64(workers)/2
+}
+
+// Varied are at most so many groups of failures: the first of each class of anomaly, then the others, in their order.
+func Varied(groups []Group, most int) []Group {
+	var firsts, others []Group
+	seen := map[string]bool{}
+	for _, g := range groups {
+		class, _, _ := strings.Cut(g.Signature, ": ")
+		if seen[class] {
+			others = append(others, g)
+		} else {
+			firsts = append(firsts, g)
+		}
+		seen[class] = true
+	}
+	all := append(firsts, others...)
+	return all[:min(len(all), most)]
 }

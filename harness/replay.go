@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"tidemark/results"
 	"tidemark/sim"
@@ -15,6 +16,7 @@ type Replay struct {
 	Exact   bool   // the same build made it: the hash must match
 	Matches bool   // the trace hash is the same
 	Differs string // the first event that differs, in words; "" if none does or it cannot be told
+	Changed string // why the stored trail is not that of the stored hash, though this run's is; "" if it is
 }
 
 // Again carries out a stored run again. For the same build the trace hash must be the stored one; another build runs the stored plan and
@@ -37,6 +39,13 @@ func Again(ctx context.Context, d results.Dir, watch Watch) (*Replay, error) {
 	rep.Matches = fmt.Sprintf("%016x", res.Hash) == stored.Hash
 	if !rep.Matches {
 		rep.Differs = firstDifference(ctx, d, res, watch)
+		return rep, nil
+	}
+	switch trail, err := d.Trail(); {
+	case err != nil:
+		rep.Changed = err.Error()
+	case !slices.Equal(trail, res.Trail):
+		rep.Changed = fmt.Sprintf("the stored trail tells of %d events, the run with its hash has %d, or others", len(trail), len(res.Trail))
 	}
 	return rep, nil
 }

@@ -23,8 +23,8 @@ func Summary(v checker.Verdict) string {
 	fmt.Fprintf(&out, "%s: %s\n", strings.ToUpper(string(v.Status)), Printable(v.Reason))
 	s := v.Stats
 	fmt.Fprintf(&out, "  sends %d: %d acknowledged, %d failed, %d unknown; polls %d: %d records\n", s.Sends, s.Acked, s.Failed, s.Unknown, s.Polls, s.Records)
-	fmt.Fprintf(&out, "  faults %d, %d took effect; leader changes %d, ISR shrinks %d, growths %d, truncations %d\n",
-		s.Faults, s.FaultsObserved, s.LeaderChanges, s.ISRShrinks, s.ISRGrowths, s.Truncations)
+	fmt.Fprintf(&out, "  %d of %s took effect; leader changes %d, ISR shrinks %d, growths %d, truncations %d\n",
+		s.FaultsObserved, faultsWord(s.Faults), s.LeaderChanges, s.ISRShrinks, s.ISRGrowths, s.Truncations)
 	said := strings.ToLower(v.Reason) // so that it is said once only why the contract allows something
 	for i := range v.Findings {
 		if i == findingsTold {
@@ -53,6 +53,14 @@ func Summary(v checker.Verdict) string {
 		fmt.Fprintf(&out, "  not looked at: %s\n", Printable(what))
 	}
 	return out.String()
+}
+
+// faultsWord is a number of faults.
+func faultsWord(n int64) string {
+	if n == 1 {
+		return "1 fault"
+	}
+	return fmt.Sprintf("%d faults", n)
 }
 
 // times is how often a finding was made, if its text does not say so.

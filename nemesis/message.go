@@ -212,7 +212,7 @@ func writeMessages(f Fault) string {
 		s += " nth " + strconv.FormatInt(f.Nth, 10)
 	}
 	if f.By > 0 {
-		s += " by " + duration(f.By)
+		s += " by " + Lasting(f.By)
 	}
 	if f.Bytes > 0 {
 		s += " at " + rateText(f.Bytes)

@@ -124,7 +124,7 @@ func (p Plan) String() string {
 			b.WriteString(l.Fault.String())
 		} else {
 			b.WriteString(pad(l.Fault.String(), what))
-			b.WriteString("  for " + duration(l.For))
+			b.WriteString("  for " + Lasting(l.For))
 		}
 		b.WriteByte('\n')
 	}
@@ -152,7 +152,7 @@ func (p Plan) Needs() []world.Ability {
 func (l Line) String() string {
 	s := l.Trigger.String() + " " + l.Fault.String()
 	if l.For != 0 {
-		s += " for " + duration(l.For)
+		s += " for " + Lasting(l.For)
 	}
 	return s
 }
@@ -162,12 +162,12 @@ func (t Trigger) String() string {
 	if t.Plus > 0 {
 		event := t
 		event.Plus = 0
-		return event.String() + " plus " + duration(t.Plus)
+		return event.String() + " plus " + Lasting(t.Plus)
 	}
 	if t.Kind != AtTime && t.At > 0 {
 		event := t
 		event.At = 0
-		return event.String() + " since " + duration(t.At)
+		return event.String() + " since " + Lasting(t.At)
 	}
 	switch t.Kind {
 	case AfterAcks, AfterElections, AfterShrinks, AfterExpands, AfterCatches, AfterReleases:
@@ -181,7 +181,7 @@ func (t Trigger) String() string {
 		}
 		return "when leader(" + t.Partition.String() + ") = " + who
 	default:
-		return "at " + duration(t.At)
+		return "at " + Lasting(t.At)
 	}
 }
 
@@ -266,8 +266,8 @@ func (t Target) short() string {
 
 func number(b history.BrokerID) string { return strconv.FormatInt(int64(b), 10) }
 
-// duration is d as time.ParseDuration reads it, without the zero units that Duration.String adds (2m, not 2m0s).
-func duration(d time.Duration) string {
+// Lasting is d as time.ParseDuration reads it, without the zero units that Duration.String adds (2m, not 2m0s).
+func Lasting(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")

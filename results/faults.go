@@ -74,9 +74,9 @@ func (l *life) fate() string {
 		return "failed"
 	case l.refused >= 0:
 		return "refused"
-	case l.observed >= 0 && l.verified >= 0:
+	case l.struck() && l.verified >= 0:
 		return "took effect"
-	case l.observed >= 0:
+	case l.struck():
 		return "left behind"
 	case l.applied >= 0:
 		return "not seen to take effect"
@@ -84,6 +84,9 @@ func (l *life) fate() string {
 		return "not applied"
 	}
 }
+
+// struck reports whether the fault took effect: a probe saw it in force, and nobody found that it did not last. It is what Stats counts, too.
+func (l *life) struck() bool { return l.observed >= 0 && l.failed < 0 }
 
 // whom says which brokers the fault struck. A ring names none, as it is about all.
 func (l *life) whom() string {
@@ -104,11 +107,11 @@ type faultView struct {
 	Requested, Applied, Observed, Undone, Verified string
 }
 
-func faultViews(lives []life) (views []faultView, observed int) {
+func faultViews(lives []life) (views []faultView, struck int) {
 	for i := range lives {
 		l := &lives[i]
-		if l.observed >= 0 {
-			observed++
+		if l.struck() {
+			struck++
 		}
 		if i >= faultsMax {
 			continue
@@ -119,7 +122,7 @@ func faultViews(lives []life) (views []faultView, observed int) {
 			Undone: phaseWord(l.undone), Verified: phaseWord(l.verified),
 		})
 	}
-	return views, observed
+	return views, struck
 }
 
 func phaseWord(t time.Duration) string {
@@ -143,7 +146,7 @@ func bandsOf(lives []life, end time.Duration) []band {
 	bands := []band{}
 	for i := range lives {
 		l := &lives[i]
-		if l.observed < 0 || len(bands) == faultsMax {
+		if !l.struck() || len(bands) == faultsMax {
 			continue
 		}
 		from, to := l.begun(), l.ended()
@@ -175,7 +178,7 @@ func (l *life) ended() time.Duration {
 func hueOf(lives []life, kind string) int {
 	var kinds []string
 	for i := range lives {
-		if k := clip(lives[i].kind, 40); lives[i].observed >= 0 && !slices.Contains(kinds, k) {
+		if k := clip(lives[i].kind, 40); lives[i].struck() && !slices.Contains(kinds, k) {
 			kinds = append(kinds, k)
 		}
 	}

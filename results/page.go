@@ -30,7 +30,7 @@ type page struct {
 	FindingsLeft            int
 	Windows                 []windowView
 	Faults                  []faultView
-	FaultsLeft, FaultsShown int
+	FaultsLeft, FaultsTotal int
 	FaultsObserved          int
 	Charted                 bool // there is a latency or a rate to draw
 	Bin                     string
@@ -132,7 +132,7 @@ func newPage(o Outcome, h *history.History, logs Logs) page {
 		}
 	}
 	p.Faults, p.FaultsObserved = faultViews(lives)
-	p.FaultsLeft = len(lives) - len(p.Faults)
+	p.FaultsTotal, p.FaultsLeft = len(lives), len(lives)-len(p.Faults)
 	p.Lanes, p.LanesLeft = laneViews(lines, h)
 	p.Environment, p.Config = environment(o)
 	return p

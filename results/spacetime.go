@@ -316,7 +316,7 @@ func (c *scene) answerWord(op history.Op) string {
 func (c *scene) faults(s span, lives []life) {
 	for i := range lives {
 		l := &lives[i]
-		if l.observed < 0 || l.begun() > s.to || l.ended() >= 0 && l.ended() < s.from {
+		if !l.struck() || l.begun() > s.to || l.ended() >= 0 && l.ended() < s.from {
 			continue
 		}
 		name := fmt.Sprintf("fault #%d", l.fault+1)

@@ -166,7 +166,7 @@ func (c *scene) bands(d *diagram, lives []life, x map[party]int, at func(time.Du
 	taken := map[int]int{}
 	for i := range lives {
 		l := &lives[i]
-		if l.observed < 0 {
+		if !l.struck() {
 			continue
 		}
 		top, foot := at(l.begun()), d.Foot

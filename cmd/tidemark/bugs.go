@@ -195,11 +195,6 @@ func drawn(entries []bug.Entry, n int, seed uint64) []bug.Entry {
 
 func bugs(c *cobra.Command, p harness.Proof, entries []bug.Entry, w bugsWanted) error {
 	out := c.OutOrStdout()
-	if w.markdown != "" {
-		if err := writable(w.markdown); err != nil {
-			return usage(fmt.Errorf("--markdown: %w", err))
-		}
-	}
 	if w.scenarios != "" {
 		if err := os.MkdirAll(w.scenarios, 0o755); err != nil {
 			return trouble(err)
@@ -241,19 +236,6 @@ func bugs(c *cobra.Command, p harness.Proof, entries []bug.Entry, w bugsWanted) 
 		return ended(exitViolation)
 	}
 	return nil
-}
-
-// writable reports why a file cannot be written, before all the work whose outcome it is to hold. It leaves what is there as it is, and no new file.
-func writable(path string) error {
-	_, missing := os.Lstat(path)
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
-	if err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil || missing == nil {
-		return err
-	}
-	return os.Remove(path)
 }
 
 // writeJSON writes a value to a file.

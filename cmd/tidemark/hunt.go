@@ -87,7 +87,7 @@ func huntCommand() *cobra.Command {
 				if run.World != harness.Simulated {
 					return usage(fmt.Errorf("--pursue with --world %s, expected %s, where invariants are seen", run.World, harness.Simulated))
 				}
-				h.Carry = harness.Pursue
+				h.Pursue = true
 			}
 			if hashes && w.json {
 				return usage(errors.New("--hashes with --json, expected either"))
@@ -176,14 +176,15 @@ func printHashes(c *cobra.Command, h harness.Hunt) error {
 
 // hunted is a hunt that was carried out.
 type hunted struct {
-	tally   harness.Tally
-	found   map[int]uint64          // trace hashes, by number
-	failing map[int]*harness.Result // those of which a directory was kept
-	dirs    map[int]results.Dir     // where they are
-	first   firsts
-	from    map[int]harness.Descent // how they came about
-	lost    error                   // why something of it could not be kept
-	again   func(n int) string      // the line that carries out run n once more
+	tally    harness.Tally
+	found    map[int]uint64          // trace hashes, by number
+	failing  map[int]*harness.Result // those of which a directory was kept
+	dirs     map[int]results.Dir     // where they are
+	first    firsts
+	smallest map[string]results.Dir  // what shrinking left of the first of a signature
+	from     map[int]harness.Descent // how they came about
+	lost     error                   // why something of it could not be kept
+	again    func(n int) string      // the line that carries out run n once more
 }
 
 // kept says where a run of the hunt is found again.
@@ -201,7 +202,7 @@ func (h *hunted) kept(n int) harness.Kept {
 // carryOut carries out a hunt and keeps the first runs that failed.
 func carryOut(c *cobra.Command, h harness.Hunt, w huntWanted) *hunted {
 	log := c.ErrOrStderr()
-	out := &hunted{found: map[int]uint64{}, failing: map[int]*harness.Result{}, dirs: map[int]results.Dir{}, first: firsts{}}
+	out := &hunted{found: map[int]uint64{}, failing: map[int]*harness.Result{}, dirs: map[int]results.Dir{}, first: firsts{}, smallest: map[string]results.Dir{}}
 	out.from = map[int]harness.Descent{}
 	out.again = func(n int) string { return harness.RepeatLine(w.options, h.Master, n, out.from[n]) }
 	kept := newKeeper(h.UntilClass, h.Seeds == 1)
@@ -227,6 +228,9 @@ func carryOut(c *cobra.Command, h harness.Hunt, w huntWanted) *hunted {
 	}
 	out.tally = h.Go(c.Context())
 	bar.end()
+	if h.Run.World != harness.Contained {
+		out.represent()
+	}
 	for _, n := range slices.Sorted(maps.Keys(out.failing)) {
 		if _, ok := out.dirs[n]; ok {
 			continue // a run in containers, which cannot be had once more
@@ -239,6 +243,24 @@ func carryOut(c *cobra.Command, h harness.Hunt, w huntWanted) *hunted {
 		out.dirs[n] = d
 	}
 	return out
+}
+
+// represent takes the first run of each class of which none is kept into those that are: the first twenty may all be of one.
+func (h *hunted) represent() {
+	shown := map[string]bool{}
+	class := func(signature string) string {
+		class, _, _ := strings.Cut(signature, ": ")
+		return class
+	}
+	for _, res := range h.failing {
+		shown[class(harness.Signature(res.Verdict))] = true
+	}
+	for _, g := range h.tally.Groups {
+		first := h.first[g.Signature]
+		if of := class(g.Signature); first.res != nil && !shown[of] {
+			shown[of], h.failing[first.n] = true, first.res
+		}
+	}
 }
 
 func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
@@ -287,7 +309,7 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 	if w.neighbours > 0 {
 		w.firmest(c.Context(), h, out, carried)
 	}
-	if err := w.reduce(c, h, out, tally.Groups, carried.first); err != nil {
+	if err := w.reduce(c, h, out, tally.Groups, carried); err != nil {
 		carried.lost = errors.Join(carried.lost, err)
 	}
 	if h.Run.World == harness.Contained {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tidemark/harness"
+	"tidemark/results"
 )
 
 // huntWanted is what a hunt is to do with what it finds.
@@ -128,9 +129,10 @@ func (w huntWanted) firmest(ctx context.Context, h harness.Hunt, out io.Writer, 
 }
 
 // reduce shrinks the first failure of each signature that nobody knows, and adds it to the corpus, as far as that is wanted.
-func (w huntWanted) reduce(c *cobra.Command, h harness.Hunt, out io.Writer, groups []harness.Group, first firsts) error {
+func (w huntWanted) reduce(c *cobra.Command, h harness.Hunt, out io.Writer, groups []harness.Group, carried *hunted) error {
 	for _, g := range groups {
-		res := first[g.Signature].res
+		first := carried.first[g.Signature]
+		res := first.res
 		if res == nil || g.First.Known != "" || c.Context().Err() != nil {
 			continue
 		}
@@ -146,6 +148,12 @@ func (w huntWanted) reduce(c *cobra.Command, h harness.Hunt, out io.Writer, grou
 					return err
 				}
 				fmt.Fprintf(out, "shrunk: %s\n  %s\n%s  replay: %s\n", g.Signature, sizeOf(run), indented(run.Plan), harness.ReplayLine(d))
+				carried.smallest[g.Signature] = d
+				if of, kept := carried.dirs[first.n]; kept {
+					if err := harness.NoteShrunk(of, results.Shrunk{Plan: run.Plan, Replay: harness.ReplayLine(d), Done: state.Done}); err != nil {
+						return err
+					}
+				}
 				if w.neighbours > 0 {
 					fmt.Fprintf(out, "  %d of %d neighbours fail alike\n", state.Alike, w.neighbours)
 				}

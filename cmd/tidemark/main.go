@@ -111,6 +111,7 @@ func rootCommand() *cobra.Command {
 		Short:         "Find the schedule of faults under which a Kafka-style replicated log breaks its word",
 		Version:       harness.Version + " (build " + harness.BuildHash() + ")",
 		SilenceErrors: true, SilenceUsage: true,
+		PersistentPreRunE: checkWritten,
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage(fmt.Errorf("%w; see %s --help", err, c.CommandPath()))

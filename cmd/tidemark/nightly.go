@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -21,16 +22,15 @@ import (
 
 // What a night does without a budget, and the least that it does with one.
 const (
-	nightSeeds         = 10_000 // of the hunt, each of a minute
-	nightSeedsBudgeted = 1_000_000
-	nightBug           = time.Minute // of search for one known bug
-	nightDrawn         = 10          // known bugs that the date draws, with a budget
-	nightShrunk        = 3           // failures that are shrunk
-	canaryBug          = "ack-before-replication"
-	canarySeeds        = 200
-	canaryTime         = time.Minute      // takes a second or two, and decides about all others
-	nightLoad          = 30 * time.Second // of a run in containers
-	nightRunTime       = 80 * time.Second // which takes about so long
+	nightSeeds   = 10_000      // of the hunt, each of a minute
+	nightBug     = time.Minute // of search for one known bug
+	nightDrawn   = 10          // known bugs that the date draws, with a budget
+	nightShrunk  = 3           // failures that are shrunk
+	canaryBug    = "ack-before-replication"
+	canarySeeds  = 200
+	canaryTime   = time.Minute      // takes a second or two, and decides about all others
+	nightLoad    = 30 * time.Second // of a run in containers
+	nightRunTime = 80 * time.Second // which takes about so long
 )
 
 // night is what the command line asks of a night.
@@ -134,6 +134,7 @@ func (n *night) parts() []string {
 func (n *night) carryOut(c *cobra.Command) error {
 	log, begun := c.ErrOrStderr(), time.Now()
 	campaign := harness.NewCampaign("nightly", begun, n.master, againLine(c, n.master))
+	campaign.Bug, campaign.Processors = n.bug, runtime.NumCPU()
 	name, err := index.Create(n.w.out, campaign)
 	if err != nil {
 		return trouble(err)
@@ -152,7 +153,7 @@ func (n *night) carryOut(c *cobra.Command) error {
 		if err != nil {
 			p = troubled(p, part, err)
 		}
-		p.Seconds = time.Since(began).Seconds()
+		p.Seconds, p.Load = time.Since(began).Seconds(), machineLoad()
 		fmt.Fprintf(log, "  %s after %v: %s\n", p.Status, time.Since(began).Round(time.Second), harness.Printable(p.Reason))
 		campaign.Parts = append(campaign.Parts, p)
 		campaign.Seconds = time.Since(begun).Seconds()
@@ -251,9 +252,10 @@ func (n *night) corpus(c *cobra.Command, share time.Duration) (index.Part, error
 
 func (n *night) hunt(c *cobra.Command, share time.Duration) (index.Part, error) {
 	h := n.search(n.bug)
-	h.Seeds, h.Budget = nightSeeds, share
+	h.Seeds = nightSeeds
+	var until time.Time
 	if share > 0 {
-		h.Seeds = nightSeedsBudgeted
+		h.Seeds, h.Budget, until = seedsUnbounded, harness.NightSearch(share), time.Now().Add(share)
 	}
 	if n.seeds > 0 {
 		h.Seeds = n.seeds
@@ -265,16 +267,20 @@ func (n *night) hunt(c *cobra.Command, share time.Duration) (index.Part, error) 
 	carried := carryOut(c, h, w)
 	p := h.Part(harness.NightHunt, carried.tally, c.Context().Err() == nil, n.w.allowVacuous, carried.kept)
 	p.Again = harness.OptionsLine("hunt", w.options, "--master", n.master, "--max-seeds", carried.tally.Runs)
-	return p, errors.Join(carried.lost, n.reduce(c, h, carried))
+	err := n.reduce(c, h, carried, until)
+	for i := range p.Problems {
+		if d, shrunk := carried.smallest[p.Problems[i].Signature]; shrunk {
+			p.Problems[i].Smallest = filepath.Base(d.Path)
+		}
+	}
+	return p, errors.Join(carried.lost, err)
 }
 
-// reduce shrinks the first failures that nobody knows, and takes them into the corpus.
-func (n *night) reduce(c *cobra.Command, h harness.Hunt, carried *hunted) error {
-	w := n.w
+// reduce shrinks the first failures that nobody knows, one of each class before the others, and takes them into the corpus. For as long as until is,
+// if it is not zero: what there is no time to shrink is taken in as it is.
+func (n *night) reduce(c *cobra.Command, h harness.Hunt, carried *hunted, until time.Time) error {
+	w, log := n.w, c.ErrOrStderr()
 	w.shrink, w.shrinking = true, time.Minute
-	if n.budget > 0 {
-		w.shrinking = n.budget / 60
-	}
 	if w.corpus != "" {
 		var err error
 		if h.Corpus, err = harness.ReadCorpus(w.corpus); err != nil {
@@ -284,7 +290,22 @@ func (n *night) reduce(c *cobra.Command, h harness.Hunt, carried *hunted) error 
 	groups := slices.DeleteFunc(slices.Clone(carried.tally.Groups), func(g harness.Group) bool {
 		return g.First.Known != "" || slices.ContainsFunc(h.Corpus, func(r harness.CorpusRun) bool { return r.Signature == g.Signature })
 	})
-	return w.reduce(c, h, c.ErrOrStderr(), groups[:min(len(groups), nightShrunk)], carried.first)
+	groups = harness.Varied(groups, nightShrunk)
+	for i := range groups {
+		if !until.IsZero() { // half of what is left for each: the last try may begin at its end
+			w.shrinking = min(time.Minute, time.Until(until)/time.Duration(2*(len(groups)-i)))
+			w.shrink = w.shrinking >= time.Second
+		}
+		if w.shrink {
+			fmt.Fprintf(log, "shrinking for %v: %s\n", w.shrinking.Round(time.Second), groups[i].Signature)
+		} else {
+			fmt.Fprintf(log, "no time to shrink: %s\n", groups[i].Signature)
+		}
+		if err := w.reduce(c, h, log, groups[i:i+1], carried); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (n *night) bugs(c *cobra.Command, share time.Duration) (index.Part, error) {
@@ -294,9 +315,15 @@ func (n *night) bugs(c *cobra.Command, share time.Duration) (index.Part, error) 
 		day := uint64(n.today.Unix() / int64((24*time.Hour)/time.Second))
 		entries, until = drawn(entries, nightDrawn, day), time.Now().Add(share)
 	}
-	p := harness.Proof{Base: harness.Defaults(), Master: n.master, Budget: nightBug, Seeds: nightSeedsBudgeted, Workers: n.workers}
+	p := harness.Proof{Base: harness.Defaults(), Master: n.master, Budget: nightBug, Seeds: seedsUnbounded, Workers: n.workers}
+	ctx := c.Context()
+	if share > 0 {
+		within, over := context.WithDeadline(ctx, until)
+		defer over()
+		ctx = within
+	}
 	var rows []harness.BugRow
-	done := true
+	done, starved := true, 0
 	for _, e := range entries {
 		if !until.IsZero() {
 			left := time.Until(until)
@@ -305,10 +332,15 @@ func (n *night) bugs(c *cobra.Command, share time.Duration) (index.Part, error) 
 			}
 			p.Budget = min(nightBug, left)
 		}
-		row, err := p.Search(c.Context(), e)
+		used := processorTime()
+		row, err := p.Search(ctx, e)
 		if err != nil {
-			done = false
+			done = c.Context().Err() == nil // else its time was over
 			break
+		}
+		if row.Status == harness.BugMissed && harness.Starved(processorTime()-used, row.Seconds, min(n.workers, runtime.NumCPU())) {
+			starved++ // others had the processors: it was not looked for long enough to be missed
+			continue
 		}
 		if row.Status == harness.BugMissed && p.Budget < nightBug {
 			break // its time was cut short: it was not looked at
@@ -318,8 +350,17 @@ func (n *night) bugs(c *cobra.Command, share time.Duration) (index.Part, error) 
 	}
 	part := p.Part(harness.NightBugs, rows, done, n.known, n.today)
 	part.Again = harness.Line(again...)
-	if share > 0 && done && len(rows) < len(entries) {
-		part.Reason += fmt.Sprintf("; there was no time for the other %d that the date drew", len(entries)-len(rows))
+	if left := len(entries) - len(rows) - starved; share > 0 && done && left > 0 {
+		part.Reason += fmt.Sprintf("; no time for %d more", left)
+	}
+	if starved > 0 {
+		busy := fmt.Sprintf("the machine was too busy to tell of %d", starved)
+		part.Reason += "; " + busy
+		for i := range part.Problems {
+			if part.Problems[i].Kind == index.Doubt {
+				part.Problems[i].Reason = busy
+			}
+		}
 	}
 	return part, nil
 }
@@ -374,8 +415,17 @@ func (n *night) contained(c *cobra.Command, part, target string, share time.Dura
 	if h.Run.Bug != "" {
 		w.options = append(w.options, "--bug", h.Run.Bug)
 	}
-	carried := carryOut(c, h, w)
+	within := *c
+	if share > 0 { // a run takes as long as the machine lets it: what does not end within the part's time is cut off
+		ctx, over := context.WithTimeout(c.Context(), share)
+		defer over()
+		within.SetContext(ctx)
+	}
+	carried := carryOut(&within, h, w)
 	p := h.Part(part, carried.tally, c.Context().Err() == nil, max(n.w.allowVacuous, 50), carried.kept)
+	if left := runs - carried.tally.Runs; within.Context().Err() != nil && c.Context().Err() == nil && left > 0 {
+		p.Reason = fmt.Sprintf("%d of %d runs came to their end within the %v that there were; %s", carried.tally.Runs, runs, share.Round(time.Second), p.Reason)
+	}
 	p.Again = harness.OptionsLine("hunt", w.options, "--master", n.master, "--max-seeds", runs)
 	_, left := leftByContainers()
 	return p, errors.Join(carried.lost, left)
@@ -399,38 +449,57 @@ func exitOfCampaign(c *index.Campaign) int {
 
 // Bounds on the block that ends a night, so that it fits a screen.
 const (
-	nightTold    = 6   // problems
-	nightColumns = 110 // of a line
+	nightTold    = 6   // families of problems
+	nightColumns = 120 // of a line
 )
 
 // nightText is a night in a block that fits a screen: its parts, and what changed.
 func nightText(c index.Campaign, d index.Difference) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s: %s\n", strings.ToUpper(string(c.Status())), d.Sentence())
+	if c.Bug != "" {
+		fmt.Fprintf(&out, "bug on: %s\n", c.Bug)
+	}
 	for i := range c.Parts {
 		p := &c.Parts[i]
-		fmt.Fprintf(&out, "  %-11s %-12s %6d runs %7.0f s  %s\n", p.Name, p.Status, p.Runs, p.Seconds, fitted(p.Reason, nightColumns-45))
+		fmt.Fprintf(&out, "  %-10s %-12s %5d runs %5.0f s  %s\n", p.Name, p.Status, p.Runs, p.Seconds, fitted(p.Reason, nightColumns-46))
 	}
-	told := 0
-	for _, change := range d.Changes {
-		if told == nightTold {
-			fmt.Fprintf(&out, "  and %d more on the page\n", len(d.Changes)-told)
-			break
+	if busy := c.Busy(); busy != "" {
+		fmt.Fprintf(&out, "%s.\n", busy)
+	}
+	told, all := 0, 0
+	for _, standing := range index.Standings {
+		families := d.Families(standing)
+		all += len(families)
+		for i := range families {
+			if told < nightTold {
+				told++
+				out.WriteString(familyText(&families[i], standing))
+			}
 		}
-		told++
-		fmt.Fprintf(&out, "%s: %s\n", change.Standing, fitted(change.Problem.Signature, nightColumns-len(change.Standing)-2))
-		switch {
-		case change.Standing == index.Expected:
-			fmt.Fprintf(&out, "  until %s: %s\n", change.Problem.Until, fitted(change.Problem.Known, nightColumns-20))
-		case change.How != "":
-			fmt.Fprintf(&out, "  %s\n", fitted(change.How, nightColumns-2))
-		case change.Problem.Replay != "":
-			fmt.Fprintf(&out, "  %s\n", harness.Printable(change.Problem.Replay))
-		default:
-			fmt.Fprintf(&out, "  %s\n", fitted(change.Problem.Reason, nightColumns-2))
-		}
+	}
+	if all > told {
+		fmt.Fprintf(&out, "  and %d more on the page\n", all-told)
 	}
 	return out.String()
+}
+
+// familyText is what the block tells of a family of problems: two lines.
+func familyText(f *index.Family, standing index.Standing) string {
+	first := f.First()
+	shown := ", " + f.Shown()
+	text := fmt.Sprintf("%s: %s%s\n", standing, fitted(f.Title(), nightColumns-len(standing)-len(shown)-2), shown)
+	switch {
+	case standing == index.Expected:
+		text += fmt.Sprintf("  until %s: %s\n", first.Problem.Until, fitted(first.Problem.Known, nightColumns-20))
+	case f.How() != "":
+		text += fmt.Sprintf("  %s\n", fitted(f.How(), nightColumns-2))
+	case first.Problem.Replay != "":
+		text += fmt.Sprintf("  %s\n", harness.Printable(first.Problem.Replay))
+	default:
+		text += fmt.Sprintf("  %s\n", fitted(first.Problem.Reason, nightColumns-2))
+	}
+	return text
 }
 
 // fitted is a text in one line of at most so many characters.

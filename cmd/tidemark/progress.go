@@ -34,21 +34,31 @@ type progress struct {
 
 	mu             sync.Mutex
 	last           time.Time
-	total          int
+	total          int // 0 where the budget alone ends it
 	done, failures int
 	acked          int64  // by all clients of all runs
 	run            string // how far a run in containers is, "" in the simulated world
 }
 
+// seedsUnbounded is how many seeds a search has that its budget alone ends.
+const seedsUnbounded = 1_000_000
+
 func startProgress(log io.Writer, total int, budget time.Duration) *progress {
 	now := time.Now()
+	if total >= seedsUnbounded && budget > 0 {
+		total = 0
+	}
 	p := &progress{log: log, total: total, budget: budget, begun: now, last: now}
 	if !onTerminal() {
 		return p
 	}
 	p.p = mpb.New(mpb.WithOutput(os.Stderr), mpb.WithRefreshRate(200*time.Millisecond))
-	p.bar = p.p.AddBar(int64(total), mpb.BarWidth(24),
-		mpb.PrependDecorators(decor.CountersNoUnit("%d of %d seeds")),
+	length := int64(total)
+	if total == 0 {
+		length = int64(budget)
+	}
+	p.bar = p.p.AddBar(length, mpb.BarWidth(24),
+		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return p.counted() })),
 		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return p.told(time.Now()) })))
 	return p
 }
@@ -66,14 +76,31 @@ func (p *progress) step(res *harness.Result, err error) {
 	now, line := time.Now(), ""
 	if p.bar == nil && now.Sub(p.last) >= progressEvery {
 		p.last = now
-		line = fmt.Sprintf("%d of %d seeds after %s\n", p.done, p.total, p.text(now))
+		line = fmt.Sprintf("%s after %s\n", p.seeds(), p.text(now))
 	}
 	p.mu.Unlock()
-	if p.bar != nil {
+	if p.bar != nil && p.total == 0 {
+		p.bar.SetCurrent(int64(now.Sub(p.begun)))
+	} else if p.bar != nil {
 		p.bar.Increment()
 	} else if line != "" {
 		fmt.Fprint(p.log, line)
 	}
+}
+
+// counted is what stands before the bar.
+func (p *progress) counted() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.seeds()
+}
+
+// seeds is how many are done, of how many. The lock is held.
+func (p *progress) seeds() string {
+	if p.total == 0 {
+		return counted(p.done, "seed")
+	}
+	return fmt.Sprintf("%d of %d seeds", p.done, p.total)
 }
 
 // tell says how far a run in containers is.
@@ -88,7 +115,7 @@ func (p *progress) told(now time.Time) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	text := " " + p.text(now)
-	if p.run != "" && p.done < p.total {
+	if p.run != "" && (p.total == 0 || p.done < p.total) {
 		text += "; " + p.run
 	}
 	return text
@@ -99,7 +126,7 @@ func (p *progress) text(now time.Time) string {
 	took := now.Sub(p.begun)
 	text := took.Round(time.Second).String()
 	if p.budget > 0 {
-		text += fmt.Sprintf(" of %v", p.budget)
+		text += fmt.Sprintf(" of %v", p.budget.Round(time.Second))
 	}
 	text += fmt.Sprintf(", %d failed", p.failures)
 	if s := took.Seconds(); s >= 1 && p.acked > 0 {

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"tidemark/harness"
+	"tidemark/nemesis"
 )
 
 // huntsAlone are the flags of a hunt that say nothing about one of its runs.
@@ -40,6 +42,10 @@ func asGiven(f *pflag.Flag) (out []string) {
 	switch f.Value.Type() {
 	case "bool":
 		return []string{"--" + f.Name + "=" + f.Value.String()}
+	case "duration": // prints 20m0s
+		if d, err := time.ParseDuration(f.Value.String()); err == nil {
+			return []string{"--" + f.Name, nemesis.Lasting(d)}
+		}
 	case "stringSlice": // prints as [a,b]
 		return []string{"--" + f.Name, strings.Trim(f.Value.String(), "[]")}
 	case "stringToString": // prints as [k=v,k=v], each pair quoted as CSV is

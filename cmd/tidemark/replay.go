@@ -66,7 +66,7 @@ func replayCommand() *cobra.Command {
 			if asJSON {
 				if err := printJSON(w, map[string]any{
 					"seed": fmt.Sprint(run.Seed), "verdict": rep.Result.Verdict, "hash": fmt.Sprintf("%016x", rep.Result.Hash), "storedHash": rep.Stored.Hash,
-					"storedStatus": stored, "sameBuild": rep.Exact, "sameHash": rep.Matches, "differs": rep.Differs,
+					"storedStatus": stored, "sameBuild": rep.Exact, "sameHash": rep.Matches, "differs": rep.Differs, "trailChanged": rep.Changed,
 				}, exitValid); err != nil {
 					return err
 				}
@@ -78,6 +78,8 @@ func replayCommand() *cobra.Command {
 			case rep.Matches && rep.Exact && stored != rep.Result.Verdict.Status:
 				return trouble(fmt.Errorf("the same build replayed to the same trace hash %s and judges it %s, results.json says %s: it was changed, or judged by another checker",
 					rep.Stored.Hash, rep.Result.Verdict.Status, stored))
+			case rep.Matches && rep.Exact && rep.Changed != "":
+				return trouble(fmt.Errorf("the same build replayed to the trace hash %s that is stored; trace.hashes beside it was changed: %s", rep.Stored.Hash, rep.Changed))
 			case rep.Matches:
 				fmt.Fprintf(w, "exact replay: trace hash %s as stored, verdict %s as stored\n", rep.Stored.Hash, stored)
 			case rep.Exact:

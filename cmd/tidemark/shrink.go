@@ -48,11 +48,6 @@ func shrinkCommand() *cobra.Command {
 			if s.Neighbours < 0 || s.Neighbours > neighboursMax {
 				return usage(fmt.Errorf("--neighbours %d, expected 0 to %d", s.Neighbours, neighboursMax))
 			}
-			if scenario != "" {
-				if err := writable(scenario); err != nil {
-					return usage(fmt.Errorf("--as-scenario: %w", err))
-				}
-			}
 			free, err := alone(d.Path)
 			if err != nil {
 				return usage(err)

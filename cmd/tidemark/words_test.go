@@ -79,6 +79,11 @@ func TestProgressOffATerminalIsALineNowAndThen(t *testing.T) {
 		t.Errorf("progress wrote %q, expected it to end with %q", log.String(), want)
 	}
 	p.end()
+	p.last, p.total = p.last.Add(-progressEvery), 0
+	p.step(valid, nil)
+	if want := "4 seeds after 1m0s of 20m0s, 1 failed, 30 acknowledged writes a second\n"; !strings.HasSuffix(log.String(), want) {
+		t.Errorf("without a last seed progress wrote %q, expected it to end with %q", log.String(), want)
+	}
 }
 
 // TestProgressOnATerminalTellsOfTheRun: behind the bar stand time, failures, the rate, and how far a run in containers is.

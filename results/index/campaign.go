@@ -12,6 +12,7 @@ package index
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -66,8 +67,11 @@ type Campaign struct {
 	Commit  string    `json:"commit,omitempty"` // of the sources that it was built from, as far as it is known
 	Master  uint64    `json:"master,string"`    // the seed that the runs' seeds were drawn from
 	Again   string    `json:"again"`            // the line that carries it out again
+	Bug     string    `json:"bug,omitempty"`    // the known bug that was switched on, to see it found
 	Done    bool      `json:"done"`             // it came to its end
-	Parts   []Part    `json:"parts"`
+	// Processors is how many the machine had: what a Part's Load is to be measured by.
+	Processors int    `json:"processors,omitempty"`
+	Parts      []Part `json:"parts"`
 }
 
 // Part is a part of a campaign: a hunt, a corpus, the known bugs, runs in containers.
@@ -85,8 +89,9 @@ type Part struct {
 	Vacuous int     `json:"vacuous"`
 	Unknown int     `json:"unknown"`
 	Errors  int     `json:"errors"`
-	Seconds float64 `json:"seconds"`      // of real time
-	World   float64 `json:"worldSeconds"` // on the runs' own clocks
+	Seconds float64 `json:"seconds"`        // of real time
+	World   float64 `json:"worldSeconds"`   // on the runs' own clocks
+	Load    float64 `json:"load,omitempty"` // how many programs wanted a processor, in the mean of the part's last minute; 0 if nobody knows
 	// Checks is all that was looked at, by names that stay from night to night, also where nothing was found.
 	Checks   []Check   `json:"checks"`
 	Problems []Problem `json:"problems"`
@@ -101,17 +106,19 @@ type Check struct {
 
 // Problem is what a check found, all runs that failed alike.
 type Problem struct {
-	Check     string `json:"check"`     // by which it was found
-	Kind      Kind   `json:"kind"`      // what is the matter
-	Signature string `json:"signature"` // names it, from night to night
-	Count     int    `json:"count"`     // how many runs
-	Reason    string `json:"reason"`    // of the first run, a sentence
+	Check     string `json:"check"`             // by which it was found
+	Kind      Kind   `json:"kind"`              // what is the matter
+	Signature string `json:"signature"`         // names it, from night to night
+	Count     int    `json:"count"`             // how many runs
+	Reason    string `json:"reason"`            // of the first run, a sentence
+	Witness   string `json:"witness,omitempty"` // of its first violation, in words
 	Seed      uint64 `json:"seed,string,omitempty"`
-	Replay    string `json:"replay,omitempty"`  // the line that carries the first run out again
-	Run       string `json:"run,omitempty"`     // the name of its directory under runs/, "" if none was kept
-	Known     string `json:"known,omitempty"`   // why it is expected, "" if nobody knows it
-	Until     string `json:"until,omitempty"`   // the last day on which it is
-	Expired   string `json:"expired,omitempty"` // that it was expected and is no longer
+	Replay    string `json:"replay,omitempty"`   // the line that carries the first run out again
+	Run       string `json:"run,omitempty"`      // the name of its directory under runs/, "" if none was kept
+	Smallest  string `json:"smallest,omitempty"` // the directory of what shrinking left of it, likewise
+	Known     string `json:"known,omitempty"`    // why it is expected, "" if nobody knows it
+	Until     string `json:"until,omitempty"`    // the last day on which it is
+	Expired   string `json:"expired,omitempty"`  // that it was expected and is no longer
 }
 
 // Looked reports whether the part came to its end, so that what it did not find was not there to be found.
@@ -123,6 +130,20 @@ func (p *Part) VacuousShare() float64 {
 		return 0
 	}
 	return float64(p.Vacuous) / float64(p.Runs)
+}
+
+// Verdicts are how many runs were valid, invalid, known, vacuous and unknown, as a table has them: dashes where nobody counts them, as of the runs of
+// a search for a known bug.
+func (p *Part) Verdicts() []string {
+	counts := []int{p.Valid, p.Invalid, p.Known, p.Vacuous, p.Unknown}
+	counted := p.Runs <= p.Errors || p.Valid+p.Invalid+p.Vacuous+p.Unknown > 0
+	out := make([]string, len(counts))
+	for i, n := range counts {
+		if out[i] = "–"; counted {
+			out[i] = grouped(n)
+		}
+	}
+	return out
 }
 
 // Status is how the campaign ended: as the part of it that ended worst; Inconclusive if nothing was carried out.
@@ -140,6 +161,21 @@ func (c *Campaign) Status() Status {
 		worst = Interrupted
 	}
 	return worst
+}
+
+// busyLoad is how many programs for each processor make a machine a busy one: a night's own take one each.
+const busyLoad = 2
+
+// Busy says of a machine that had much else to do what that means for the campaign; "" if it had not.
+func (c *Campaign) Busy() string {
+	load := 0.0
+	for i := range c.Parts {
+		load = max(load, c.Parts[i].Load)
+	}
+	if c.Processors == 0 || load <= float64(busyLoad*c.Processors) {
+		return ""
+	}
+	return fmt.Sprintf("The machine was busy: up to %.0f programs wanted its %s. Less was carried out than could have been, and a run in containers may have failed, or said nothing, for that alone", load, counted(c.Processors, "processor"))
 }
 
 // Sum is all parts as one, without their checks and problems.
@@ -172,7 +208,7 @@ func (p *Part) Settle() {
 	p.Checks = p.Checks[:min(len(p.Checks), checksMax)]
 	for i := range p.Problems {
 		q := &p.Problems[i]
-		for _, text := range []*string{&q.Reason, &q.Replay, &q.Known, &q.Expired} {
+		for _, text := range []*string{&q.Reason, &q.Witness, &q.Replay, &q.Known, &q.Expired} {
 			*text = clip(*text, textMax)
 		}
 		q.Check, q.Signature = clip(q.Check, nameMax), clip(q.Signature, nameMax)

@@ -59,9 +59,15 @@ func (d *Difference) Of(s Standing) []Change {
 func (d *Difference) Sentence() string {
 	var words []string
 	for _, s := range Standings {
-		if n := len(d.Of(s)); n > 0 {
-			words = append(words, fmt.Sprintf("%d %s", n, s))
+		n := len(d.Of(s))
+		if n == 0 {
+			continue
 		}
+		text := fmt.Sprintf("%d %s", n, s)
+		if kinds := len(d.Families(s)); kinds < n {
+			text += " of " + counted(kinds, "kind")
+		}
+		words = append(words, text)
 	}
 	what := strings.Join(words, ", ")
 	if what == "" {

@@ -2,6 +2,7 @@ package index
 
 import (
 	"fmt"
+	"html"
 	"strconv"
 	"strings"
 	"testing"
@@ -96,6 +97,53 @@ func readProblem(t testing.TB, text string) Problem {
 		p.Until, p.Known, _ = strings.Cut(strings.TrimPrefix(fields[3], "known until "), ": ")
 	}
 	return p
+}
+
+// TestFamilies: signatures of one class are told together, whatever came of each; other brokers, and what is no violation, stand alone.
+func TestFamilies(t *testing.T) {
+	nights := []Stored{
+		readNight(t, "one", 0, "hunt: lost, bug\n  violation lost; lost: election; 4\n  violation lost; lost: truncation; 3\n  missed bug; not found: a; 1\n  missed bug; not found: b; 1\nkafka of=kafka: lost\n  violation lost; lost: election; 1"),
+		readNight(t, "two", 1, "corpus: kept.txt for lost: truncation\nhunt: lost, bug"),
+	}
+	all := Differences(nights)
+	var told []string
+	for i, s := range []Standing{New, Resolved} {
+		for _, f := range all[i].Families(s) {
+			told = append(told, fmt.Sprintf("%s: %s, %s. %s", s, f.Title(), f.Shown(), f.How()))
+		}
+	}
+	want := []string{
+		"new: lost, in 7 runs of hunt, by 2 signatures. ",
+		"new: lost: election, in 1 run of kafka. ",
+		"new: not found: a, in 1 run of hunt. ",
+		"new: not found: b, in 1 run of hunt. ",
+		"resolved: lost, in 7 runs of hunt, by 2 signatures. of 1: not seen in 100 runs of hunt; of 1: the scenario that was kept of it holds now",
+		"resolved: not found: a, in 1 run of hunt. not seen in 100 runs of hunt",
+		"resolved: not found: b, in 1 run of hunt. not seen in 100 runs of hunt",
+	}
+	if got := strings.Join(told, "\n"); got != strings.Join(want, "\n") {
+		t.Errorf("families:\n%s\nexpected\n%s", got, strings.Join(want, "\n"))
+	}
+	if got, want := all[0].Sentence(), "5 new of 4 kinds; the first campaign of its label"; got != want {
+		t.Errorf("%q, expected %q", got, want)
+	}
+}
+
+// TestABusyMachineIsTold: what a night may have missed for lack of processors is said beside what it found.
+func TestABusyMachineIsTold(t *testing.T) {
+	c := readNight(t, "one", 0, "hunt: loss").Campaign
+	c.Processors, c.Parts[0].Load = 2, 4
+	if text := c.Busy(); text != "" {
+		t.Errorf("a machine with a load of 4 on 2 processors is told to be busy: %s", text)
+	}
+	c.Parts[0].Load = 11.7
+	c.Bug = "read-past-hw"
+	text := html.UnescapeString(Summary(c, difference(c)))
+	for _, want := range []string{"up to 12 programs wanted its 2 processors", "The known bug read-past-hw was switched on"} {
+		if !strings.Contains(text, want) || !strings.Contains(string(JUnit(c)), want) {
+			t.Errorf("%q is not told in the summary, or not in JUnit's XML:\n%s", want, text)
+		}
+	}
 }
 
 // TestLabelsAreApart: a hunt for something else says nothing about the nights.

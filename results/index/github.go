@@ -28,12 +28,17 @@ func Summary(c Campaign, d Difference) string {
 	sum := c.Sum()
 	fmt.Fprintf(&out, "# %s: %s\n\n", markdown(c.Label), strings.ToUpper(string(sum.Status)))
 	fmt.Fprintf(&out, "%s. %s in %s.\n\n", markdown(d.Sentence()), counted(sum.Runs, "run"), lasted(c.Seconds))
+	for _, text := range []string{bugText(&c), c.Busy()} {
+		if text != "" {
+			fmt.Fprintf(&out, "%s.\n\n", markdown(text))
+		}
+	}
 	fmt.Fprintf(&out, "Master seed %s, commit %s. Again:\n\n%s\n\n", code(fmt.Sprint(c.Master)), code(orWord(c.Commit, "unknown")), block(c.Again))
 	out.WriteString("| part | status | runs | valid | invalid | known | vacuous | unknown | errors | time |  |\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---|\n")
 	for i := range c.Parts {
 		p := &c.Parts[i]
-		fmt.Fprintf(&out, "| %s | %s | %d | %d | %d | %d | %d | %d | %d | %s | %s |\n", markdown(clipRunes(p.title(), nameMax)), p.Status, p.Runs, p.Valid, p.Invalid,
-			p.Known, p.Vacuous, p.Unknown, p.Errors, lasted(p.Seconds), markdown(clipRunes(p.Reason, summaryTextMax)))
+		fmt.Fprintf(&out, "| %s | %s | %d | %s | %d | %s | %s |\n", markdown(clipRunes(p.title(), nameMax)), p.Status, p.Runs, strings.Join(p.Verdicts(), " | "),
+			p.Errors, lasted(p.Seconds), markdown(clipRunes(p.Reason, summaryTextMax)))
 	}
 	left, most := 0, room(len(d.Changes))
 	for _, standing := range Standings {
@@ -42,14 +47,15 @@ func Summary(c Campaign, d Difference) string {
 			continue
 		}
 		head := fmt.Sprintf("\n## %s: %d\n\n", strings.ToUpper(string(standing[:1]))+string(standing[1:]), len(changes))
-		for _, change := range changes {
-			text := head + changeLines(change, most)
-			if out.Len()+len(text) > summaryBytesMax-200 {
-				left++
+		for _, f := range d.Families(standing) {
+			text := head + familyLines(&f, most)
+			if out.Len()+len(text) > summaryBytesMax-summaryTail {
+				left += len(f.Changes)
 				continue
 			}
 			out.WriteString(text)
 			head = ""
+			left += furtherLines(&out, f.Changes[1:], most)
 		}
 	}
 	if left > 0 {
@@ -58,20 +64,37 @@ func Summary(c Campaign, d Difference) string {
 	return out.String()
 }
 
-// changeLines tells of one problem, in texts of at most so many characters. A line to paste is told whole or not at all.
-func changeLines(c Change, most int) string {
+// bugText says that a campaign had a known bug on; "" if it had not.
+func bugText(c *Campaign) string {
+	if c.Bug == "" {
+		return ""
+	}
+	return fmt.Sprintf("The known bug %s was switched on, to see it found", c.Bug)
+}
+
+// summaryTail is the room for the last words of a summary, in bytes.
+const summaryTail = 300
+
+// familyLines tells of a family by its first problem, in texts of at most so many characters. A line to paste is told whole or not at all.
+func familyLines(f *Family, most int) string {
+	c := f.First()
 	p := &c.Problem
 	var out strings.Builder
-	fmt.Fprintf(&out, "- **%s** (%s, in %s of %s)", markdown(clipRunes(p.Signature, min(most, nameMax))), p.Kind, counted(p.Count, "run"), markdown(clipRunes(strings.Join(c.Parts, ", "), min(most, nameMax))))
+	fmt.Fprintf(&out, "- **%s** (%s, %s)", markdown(clipRunes(f.Title(), min(most, nameMax))), p.Kind, markdown(clipRunes(f.Shown(), min(most, nameMax))))
 	if c.Subject != "" {
 		fmt.Fprintf(&out, " on %s", markdown(clipRunes(c.Subject, nameMax)))
 	}
-	fmt.Fprintf(&out, "<br>%s", markdown(clipRunes(p.Reason, most)))
+	if len(f.Changes) > 1 {
+		fmt.Fprintf(&out, "<br>most often: %s", markdown(clipRunes(p.Signature, min(most, nameMax))))
+	}
+	if c.Standing != Resolved {
+		fmt.Fprintf(&out, "<br>%s", markdown(clipRunes(p.told(), most)))
+	}
 	switch {
 	case c.Standing == Expected:
 		fmt.Fprintf(&out, "<br>known until %s: %s", markdown(clipRunes(p.Until, nameMax)), markdown(clipRunes(p.Known, most)))
-	case c.How != "":
-		fmt.Fprintf(&out, "<br>%s", markdown(clipRunes(c.How, most)))
+	case f.How() != "":
+		fmt.Fprintf(&out, "<br>%s", markdown(clipRunes(f.How(), most)))
 	case p.Expired != "":
 		fmt.Fprintf(&out, "<br>no longer known: %s", markdown(clipRunes(p.Expired, most)))
 	}
@@ -82,6 +105,35 @@ func changeLines(c Change, most int) string {
 		}
 	}
 	return out.String() + "\n"
+}
+
+// told is what happened in the first run, in words.
+func (p *Problem) told() string { return strings.TrimSpace(p.Reason + " " + p.Witness) }
+
+// furtherLines writes the other problems of a family, folded, and returns for how many there was no room.
+func furtherLines(out *strings.Builder, changes []Change, most int) (left int) {
+	if len(changes) == 0 {
+		return 0
+	}
+	const tail = "\n</details>\n\n"
+	fmt.Fprintf(out, "\n<details><summary>%s</summary>\n\n", counted(len(changes), "further signature"))
+	for i := range changes {
+		c := &changes[i]
+		text := fmt.Sprintf("- %s (%s)", markdown(clipRunes(c.Problem.Signature, min(most, nameMax))), counted(c.Problem.Count, "run"))
+		switch {
+		case c.Standing == Resolved:
+			text += "<br>" + markdown(clipRunes(c.How, most))
+		case len(c.Problem.Replay) > 0 && len(c.Problem.Replay) <= max(most, summaryTextMax/3):
+			text += "<br>" + code(c.Problem.Replay)
+		}
+		if out.Len()+len(text)+len(tail) > summaryBytesMax-summaryTail {
+			left++
+			continue
+		}
+		out.WriteString(text + "\n")
+	}
+	out.WriteString(tail)
+	return left
 }
 
 // clipRunes shortens a text to at most max characters.
@@ -96,17 +148,19 @@ func clipRunes(text string, max int) string {
 	return text
 }
 
-// Annotations are workflow commands that GitHub shows beside the job: an error for each problem that makes it red, new ones first, a notice
-// for each that is known. At most ten of a level; the last tells how many more there are.
+// Annotations are workflow commands that GitHub shows beside the job: an error for each family of problems that makes it red, new ones first, a
+// notice for each that is known. At most ten of a level; the last tells how many more there are.
 func Annotations(c Campaign, d Difference) []string {
 	var errors, notices []string
 	for _, s := range []Standing{New, Failing} {
-		for _, change := range d.Of(s) {
-			errors = append(errors, command("error", string(s)+": "+change.Problem.Signature, change.Problem.Reason+"\n"+change.Problem.Replay))
+		for _, f := range d.Families(s) {
+			p := &f.First().Problem
+			errors = append(errors, command("error", string(s)+": "+f.Title(), f.Shown()+"\n"+p.Reason+"\n"+p.Replay))
 		}
 	}
-	for _, change := range d.Of(Expected) {
-		notices = append(notices, command("notice", "known until "+change.Problem.Until+": "+change.Problem.Signature, change.Problem.Known))
+	for _, f := range d.Families(Expected) {
+		p := &f.First().Problem
+		notices = append(notices, command("notice", "known until "+p.Until+": "+f.Title(), f.Shown()+"\n"+p.Known))
 	}
 	out := bounded("error", errors)
 	if status := c.Status(); len(errors) == 0 && status != Passed {

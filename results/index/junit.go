@@ -103,8 +103,14 @@ func junitPart(c Campaign, i int) junitSuite {
 		s.Cases = append(s.Cases, one)
 	}
 	s.Tests = len(s.Cases)
-	s.Out = fmt.Sprintf("%s\n%s, %d valid, %d invalid (%d known), %d vacuous, %d unknown, %d errors\nmaster seed %d, commit %s\nagain: %s\n", line(p.Reason),
-		counted(p.Runs, "run"), p.Valid, p.Invalid, p.Known, p.Vacuous, p.Unknown, p.Errors, c.Master, orWord(line(c.Commit), "unknown"), line(p.Again))
+	v := p.Verdicts()
+	s.Out = fmt.Sprintf("%s\n%s: %s valid, %s invalid (%s known), %s vacuous, %s unknown, %d errors\nmaster seed %d, commit %s\nagain: %s\n", line(p.Reason),
+		counted(p.Runs, "run"), v[0], v[1], v[2], v[3], v[4], p.Errors, c.Master, orWord(line(c.Commit), "unknown"), line(p.Again))
+	for _, text := range []string{bugText(&c), c.Busy()} {
+		if text != "" {
+			s.Out += line(text) + ".\n"
+		}
+	}
 	return s
 }
 
@@ -155,12 +161,15 @@ func junitText(found []Problem) string {
 			fmt.Fprintf(&out, "and %d more, see %s\n", len(found)-i, campaignFile)
 			break
 		}
-		fmt.Fprintf(&out, "%s\n  %s\n  in %s, the first: seed %d\n", line(q.Signature), line(q.Reason), counted(q.Count, "run"), q.Seed)
+		fmt.Fprintf(&out, "%s\n  %s\n  in %s, the first: seed %d\n", line(q.Signature), line(q.told()), counted(q.Count, "run"), q.Seed)
 		if q.Replay != "" {
 			fmt.Fprintf(&out, "  replay: %s\n", line(q.Replay))
 		}
 		if q.Run != "" {
 			fmt.Fprintf(&out, "  report: %s/%s/%s\n", runsDir, line(q.Run), reportFile)
+		}
+		if q.Smallest != "" {
+			fmt.Fprintf(&out, "  what shrinking left of it: %s/%s/%s\n", runsDir, line(q.Smallest), reportFile)
 		}
 		if q.Expired != "" {
 			fmt.Fprintf(&out, "  no longer known: %s\n", line(q.Expired))

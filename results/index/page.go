@@ -73,6 +73,7 @@ type section struct {
 	Campaign   Campaign
 	Status     Status
 	Sum        Part
+	Remarks    []string // on what held for all of the campaign
 	Sentence   string
 	Standings  []standing
 	Groups     []group
@@ -83,14 +84,23 @@ type section struct {
 
 // standing is the changes of one standing.
 type standing struct {
-	Word    Standing
-	Slug    string
-	Changes []changeRow
+	Word     Standing
+	Slug     string
+	Count    int // of changes
+	Families []familyRow
+}
+
+// familyRow is a family: what stands for it, and the others.
+type familyRow struct {
+	Family
+	changeRow
+	Further []changeRow
 }
 
 type changeRow struct {
 	Change
-	Links []link
+	Links    []link
+	Smallest []link // the run that shrinking left of it
 }
 
 type link struct{ Text, Href string }
@@ -173,22 +183,36 @@ func (x *Index) section(of []Stored, up string) section {
 	s := section{Label: c.Label, Name: c.Name, Campaign: c.Campaign, Status: c.Campaign.Status(), Sum: c.Sum(), Sentence: d.Sentence(), Trends: charts(Trend(of), up)}
 	s.Points = Trend(of)
 	slices.Reverse(s.Points)
+	for _, text := range []string{bugText(&c.Campaign), c.Busy()} {
+		if text != "" {
+			s.Remarks = append(s.Remarks, text)
+		}
+	}
 	for i := range c.Parts {
 		if p := &c.Parts[i]; !p.Looked() {
 			s.NotCarried = append(s.NotCarried, *p)
 		}
 	}
 	for _, word := range Standings {
-		st := standing{Word: word, Slug: slug(string(word))}
-		for _, change := range d.Of(word) {
-			st.Changes = append(st.Changes, changeRow{change, x.links(change.Runs, up)})
+		st := standing{Word: word, Slug: slug(string(word)), Count: len(d.Of(word))}
+		for _, f := range d.Families(word) {
+			r := familyRow{Family: f, changeRow: x.changeRow(*f.First(), up)}
+			for _, c := range f.Changes[1:] {
+				r.Further = append(r.Further, x.changeRow(c, up))
+			}
+			st.Families = append(st.Families, r)
 		}
-		if len(st.Changes) > 0 {
+		if st.Count > 0 {
 			s.Standings = append(s.Standings, st)
 		}
 	}
 	s.Groups = x.groups(d, up)
 	return s
+}
+
+// changeRow is a change with the ways to its runs.
+func (x *Index) changeRow(c Change, up string) changeRow {
+	return changeRow{c, x.links(c.Runs, up), x.links([]string{c.Problem.Smallest}, up)}
 }
 
 // groups are the runs on the disk that failed as a problem of the difference did, by signature.
