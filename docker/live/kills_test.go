@@ -150,7 +150,10 @@ func launch(t *testing.T, plan string) *harnessed {
 	if err := h.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = h.cmd.Process.Kill() })
+	t.Cleanup(func() { // a moment that was not reached leaves one that must be gone for the next start, not a zombie
+		_ = h.cmd.Process.Kill()
+		_ = h.cmd.Wait()
+	})
 	return h
 }
 
