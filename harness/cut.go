@@ -9,10 +9,11 @@ import (
 	"tidemark/checker"
 	"tidemark/history"
 	"tidemark/results"
+	"tidemark/results/index"
 )
 
 // errBegun is all that is known of a run as long as it has neither a verdict nor trouble.
-var errBegun = errors.New("no verdict was written; it is under way, or its harness was killed")
+var errBegun = errors.New("no verdict was written; " + index.UnderWay + ", or its harness was killed")
 
 // SaveBegun writes results and page of a run that is about to start, so that there is a page whatever happens.
 func SaveBegun(d results.Dir, run history.Run) error {

@@ -59,8 +59,8 @@ func ReadKnown(text []byte) ([]Known, error) {
 	return list, nil
 }
 
-// matches reports whether a failure of a signature is one that is expected.
-func (k Known) matches(signature string) bool {
+// Matches reports whether a failure of a signature is one that is expected.
+func (k Known) Matches(signature string) bool {
 	if head, all := strings.CutSuffix(k.Signature, "*"); all {
 		return strings.HasPrefix(signature, head)
 	}
@@ -73,7 +73,7 @@ func knownOn(list []Known, signature string, today time.Time) (reason, until, ex
 	day := today.UTC().Format(time.DateOnly)
 	for _, k := range list {
 		switch {
-		case !k.matches(signature):
+		case !k.Matches(signature):
 		case day <= k.Expires:
 			return k.Reason, k.Expires, ""
 		default:

@@ -27,7 +27,7 @@ func checkCommand() *cobra.Command {
 			"they break the contract; what the contract allows is then told all the same.",
 		Args: exactly("DIR or FILE.edn"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if isFile(args[0]) && !ofRun(args[0]) {
+			if isFile(args[0]) && !ofRun(args[0]) && !isArchive(args[0]) {
 				return checkJepsen(c, args[0], contract, asJSON, outcomes)
 			}
 			d, run, err := openRun(args[0])
@@ -62,7 +62,11 @@ func checkCommand() *cobra.Command {
 				fmt.Fprintln(c.ErrOrStderr(), "tidemark: there was no stored verdict to compare with:", stored)
 			}
 			if stored == nil && contract == "" {
-				fmt.Fprint(c.ErrOrStderr(), checker.Differences(before.Verdict, res.Verdict))
+				differences := checker.Differences(before.Verdict, res.Verdict)
+				if differences == "" {
+					differences = "the same verdict and findings as stored\n"
+				}
+				fmt.Fprint(c.ErrOrStderr(), harness.Printable(differences))
 			}
 			if asJSON {
 				return printJSON(c.OutOrStdout(), res.Verdict, exitOf(res.Verdict.Status))

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -176,8 +177,20 @@ func (n *night) carryOut(c *cobra.Command) error {
 		return printJSON(c.OutOrStdout(), map[string]any{"campaign": campaign, "difference": d, "page": page}, exitOfCampaign(&campaign))
 	}
 	fmt.Fprint(c.OutOrStdout(), nightText(campaign, d))
+	for _, k := range idle(n.known, &campaign) {
+		fmt.Fprintf(c.ErrOrStderr(), "tidemark: the known failure %s was not seen, its entry excused nothing\n", strconv.Quote(k.Signature))
+	}
 	fmt.Fprintf(c.OutOrStdout(), "page: %s\nagain: %s\n", page, campaign.Again)
 	return ended(exitOfCampaign(&campaign))
+}
+
+// idle are the known failures that no part of a night has seen: mended, misspelt, or not looked for.
+func idle(known []harness.Known, c *index.Campaign) []harness.Known {
+	return slices.DeleteFunc(slices.Clone(known), func(k harness.Known) bool {
+		return slices.ContainsFunc(c.Parts, func(p index.Part) bool {
+			return slices.ContainsFunc(p.Problems, func(q index.Problem) bool { return k.Matches(q.Signature) })
+		})
+	})
 }
 
 // troubled is a part that the harness had trouble with, beside what it found before.
@@ -494,6 +507,8 @@ func familyText(f *index.Family, standing index.Standing) string {
 		text += fmt.Sprintf("  until %s: %s\n", first.Problem.Until, fitted(first.Problem.Known, nightColumns-20))
 	case f.How() != "":
 		text += fmt.Sprintf("  %s\n", fitted(f.How(), nightColumns-2))
+	case first.Problem.Expired != "":
+		text += fmt.Sprintf("  no longer known: %s\n", fitted(first.Problem.Expired, nightColumns-20))
 	case first.Problem.Replay != "":
 		text += fmt.Sprintf("  %s\n", harness.Printable(first.Problem.Replay))
 	default:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -12,6 +13,8 @@ import (
 // openRun opens the directory of a run. A file has an error that says what it can be used for instead.
 func openRun(path string) (results.Dir, history.Run, error) {
 	switch {
+	case isArchive(path):
+		return results.Dir{}, history.Run{}, fmt.Errorf("%s is an archive, expected the directory of a run: unpack it first (unzip %s)", path, path)
 	case ofRun(path):
 		return results.Dir{}, history.Run{}, fmt.Errorf("%s is a file of a run, expected its directory, %s", path, filepath.Dir(path))
 	case isFile(path):
@@ -22,6 +25,18 @@ func openRun(path string) (results.Dir, history.Run, error) {
 
 // scenarioHint is for whoever gives a scenario where none is expected.
 const scenarioHint = "tidemark run --scenario FILE carries out a scenario"
+
+// isArchive reports whether a path is a zip, such as tidemark export writes of a run.
+func isArchive(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 4)
+	_, err = io.ReadFull(f, head)
+	return err == nil && string(head) == "PK\x03\x04"
+}
 
 // isFile reports whether a path is a file, not a run's directory.
 func isFile(path string) bool {

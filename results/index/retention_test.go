@@ -3,8 +3,11 @@ package index
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -90,6 +93,50 @@ func TestRetentionHolds(t *testing.T) {
 	for _, r := range []Retention{{Age: -1}, {Count: -1}, {Bytes: -1}} {
 		if err := r.Check(); err == nil || !strings.Contains(err.Error(), "expected") {
 			t.Errorf("%+v: %v, expected a refusal", r, err)
+		}
+	}
+}
+
+// TestPruneLeavesWhatIsNotItsOwn: a directory that is no run, and a run that is under way, stay whatever the bounds; an old run goes, also beside a pipe that nobody
+// writes to.
+func TestPruneLeavesWhatIsNotItsOwn(t *testing.T) {
+	out := t.TempDir()
+	lay := func(name string, files map[string]string) {
+		dir := filepath.Join(out, "runs", name)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for file, text := range files {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	run := func(ago time.Duration) string {
+		return fmt.Sprintf(`{"started": %q}`, noon.Add(-ago).Format(time.RFC3339))
+	}
+	lay("notes", map[string]string{"a": "precious"})
+	lay("20200101T000000Z-5", map[string]string{"a": "precious"})
+	lay("begun", map[string]string{
+		"run.json":     run(time.Hour),
+		"results.json": `{"verdict": {"status": "unknown", "reason": "The run did not come to its end: no verdict was written; ` + UnderWay + `, or its harness was killed."}}`,
+	})
+	lay("over", map[string]string{"run.json": run(time.Hour), "results.json": `{"verdict": {"status": "valid"}}`})
+	lay("pipe", map[string]string{"run.json": run(13 * time.Hour)})
+	if err := syscall.Mkfifo(filepath.Join(out, "runs", "pipe", "results.json"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	removed, err := Prune(out, Retention{Age: time.Minute}, noon, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(removed)
+	if want := []string{"over", "pipe"}; !slices.Equal(removed, want) {
+		t.Errorf("removed %q, expected %q", removed, want)
+	}
+	for _, name := range []string{"notes/a", "20200101T000000Z-5/a", "begun/run.json"} {
+		if _, err := os.Stat(filepath.Join(out, "runs", name)); err != nil {
+			t.Error(err)
 		}
 	}
 }

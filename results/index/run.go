@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 	"time"
 
 	"tidemark/checker"
@@ -27,6 +28,8 @@ type Run struct {
 	Report    bool           `json:"report"`  // there is a page
 	Picture   bool           `json:"picture"` // and the second judge's
 	Bytes     int64          `json:"bytes"`   // of all files
+
+	described bool // there is a run.json that could be read
 }
 
 // The files of a run directory that the index reads or serves, see the package results.
@@ -56,6 +59,7 @@ func readRun(root *os.Root, name string) Run {
 		r.Reason = "no run: " + clip(err.Error(), nameMax)
 		return r
 	}
+	r.described = true
 	r.Started, r.Seed, r.World, r.Target, r.Bug = run.Started, run.Seed, clip(run.World, nameMax), clip(run.Target, nameMax), clip(run.Bug, nameMax)
 	var outcome struct {
 		Replay  string `json:"replay"`
@@ -118,15 +122,21 @@ func filesOf(root *os.Root, dir string) (files []fs.FileInfo) {
 // busyFor is how long after its start a run without a verdict may still be under way.
 const busyFor = 12 * time.Hour
 
-// kept is the runs as retention sees them.
-func (x *Index) kept(now time.Time) []Kept {
-	out := make([]Kept, len(x.Runs))
-	for i, r := range x.Runs {
-		out[i] = Kept{
+// UnderWay stands in the reason of a run's verdict as long as it has none of its own.
+const UnderWay = "it is under way"
+
+// kept is the runs as retention sees them. Whatever else lies beside them is not its business.
+func (x *Index) kept(now time.Time) (out []Kept) {
+	for _, r := range x.Runs {
+		if !r.described {
+			continue
+		}
+		begun := r.Status == "" || r.Status == checker.Unknown && strings.Contains(r.Reason, UnderWay)
+		out = append(out, Kept{
 			Name: r.Name, Started: r.Started, Bytes: r.Bytes, Signature: r.Signature,
 			Failing: r.Status != checker.Valid && r.Status != checker.Vacuous,
-			Busy:    r.Status == "" && now.Sub(r.Started) < busyFor,
-		}
+			Busy:    begun && now.Sub(r.Started) < busyFor,
+		})
 	}
 	return out
 }

@@ -238,18 +238,18 @@ func newest(root *os.Root, dir string, most int) (names []string, left int, err 
 
 // readFile reads a file of fewer than limit bytes.
 func readFile(root *os.Root, name string, limit int64) ([]byte, error) {
-	f, err := root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // only read
-	info, err := f.Stat()
+	info, err := root.Stat(name) // before it is opened: a pipe would wait for whoever writes to it
 	switch {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular() || info.Size() >= limit:
 		return nil, fmt.Errorf("is %v of %d bytes, expected a file of fewer than %d", info.Mode().Type(), info.Size(), limit)
 	}
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // only read
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
