@@ -105,7 +105,12 @@ func (v Verdict) SecondJudge() string {
 	p := v.Porcupine
 	switch p.Outcome {
 	case Agrees:
-		if v.Status != Invalid {
+		switch {
+		case v.Status == Unknown && p.Windows == 0:
+			return "The second judge (porcupine) had nothing to judge."
+		case v.Status == Unknown:
+			return fmt.Sprintf("The second judge (porcupine) finds what there is of the history linearizable, in each of its %d windows.", p.Windows)
+		case v.Status != Invalid:
 			return fmt.Sprintf("The second judge (porcupine) confirms it: the history is linearizable, in each of its %d windows.", p.Windows)
 		}
 		for i := range v.Findings {

@@ -123,6 +123,8 @@ func TestSecondJudgeSentence(t *testing.T) {
 	}{
 		{Verdict{Status: Valid, Contract: durable, Porcupine: Second{Outcome: Agrees, Windows: 4}}, "confirms"},
 		{Verdict{Status: Invalid, Contract: durable, Porcupine: Second{Outcome: Agrees, Windows: 4}}, "adds nothing"},
+		{Verdict{Status: Unknown, Contract: durable, Porcupine: Second{Outcome: Agrees, Windows: 4}}, "what there is of the history linearizable, in each of its 4"},
+		{Verdict{Status: Unknown, Contract: durable, Porcupine: Second{Outcome: Agrees}}, "had nothing to judge"},
 		{Verdict{Status: Invalid, Contract: durable, Porcupine: Second{Outcome: Objects, Windows: 4}}, "confirms"},
 		{Verdict{Status: Invalid, Contract: durable, Findings: objects, Porcupine: Second{Outcome: Objects, Windows: 4}}, "alone objects"},
 		{Verdict{Status: Unknown, Contract: durable, Porcupine: Second{Outcome: OutOfBudget, Windows: 4, Unknown: 3, Budget: "9 model steps"}}, "3 of 4 windows"},

@@ -107,13 +107,16 @@ func TestSplitsThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestWhatIsRareIsWorthMost lets a kind be seen and tried, and compares what it is worth with one that is neither.
+// TestWhatIsRareIsWorthMost lets a kind be seen and tried, and compares what it is worth with one that is neither, and with one that said what was not so.
 func TestWhatIsRareIsWorthMost(t *testing.T) {
 	s := newSplits(Hunt{})
-	common, tried, fresh := NearKind{Untrue: true}, NearKind{Refusal: refused.Refusal{Rule: refused.AlterStale}}, NearKind{}
+	common, tried, fresh := NearKind{Refusal: refused.Refusal{Rule: refused.FencedFetch}}, NearKind{Refusal: refused.Refusal{Rule: refused.AlterStale}}, NearKind{}
 	s.seen[common], s.tries[tried] = 9, 9
 	if s.worth(fresh) <= s.worth(common) || s.worth(common) != s.worth(tried) {
 		t.Errorf("worth %v, %v and %v, expected the first above the others, and those the same", s.worth(fresh), s.worth(common), s.worth(tried))
+	}
+	if untrue := (NearKind{Untrue: true}); s.worth(untrue) <= s.worth(fresh) {
+		t.Errorf("untrue is worth %v, true %v, expected more", s.worth(untrue), s.worth(fresh))
 	}
 }
 

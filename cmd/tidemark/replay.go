@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tidemark/checker"
 	"tidemark/harness"
 )
 
@@ -82,6 +83,8 @@ func replayCommand() *cobra.Command {
 				return trouble(fmt.Errorf("the same build replayed to the trace hash %s that is stored; trace.hashes beside it was changed: %s", rep.Stored.Hash, rep.Changed))
 			case rep.Matches:
 				fmt.Fprintf(w, "exact replay: trace hash %s as stored, verdict %s as stored\n", rep.Stored.Hash, stored)
+			case rep.Exact && rep.Stored.Hash == "" && stored == checker.Unknown:
+				fmt.Fprintf(w, "the stored run did not come to its end, so there is no trace hash to compare with; this one came to %016x\n", rep.Result.Hash)
 			case rep.Exact:
 				return trouble(fmt.Errorf("the same build replayed to trace hash %016x, stored is %s; the first event that differs:\n  %s",
 					rep.Result.Hash, rep.Stored.Hash, rep.Differs))
