@@ -6,7 +6,6 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -78,7 +77,7 @@ func (h Hunt) count(p *index.Part, f Failure, kept func(n int) Kept) {
 	switch f.Status {
 	case checker.Invalid:
 		q.Kind, q.Signature = index.Violation, f.Signature
-		q.Check, _, _ = strings.Cut(f.Signature, ": ")
+		q.Check = index.ClassOf(f.Signature)
 		if f.Number < 0 {
 			q.Check = h.Corpus[-1-f.Number].Name
 		}
@@ -109,6 +108,9 @@ func (h Hunt) doubt(p *index.Part, what, reason string, count int) {
 // Doubted is a part that says less than it was to say, and why.
 func Doubted(p index.Part, what, why string) index.Part {
 	p.Reason = why
+	if !slices.ContainsFunc(p.Checks, func(c index.Check) bool { return c.Name == checkConclusive }) {
+		p.Checks = append(p.Checks, index.Check{Name: checkConclusive})
+	}
 	p.Problems = append(p.Problems, index.Problem{Check: checkConclusive, Kind: index.Doubt, Signature: what + " in " + p.Name, Reason: why, Count: 1})
 	p.Settle()
 	return p

@@ -158,3 +158,16 @@ func TestVariedGroups(t *testing.T) {
 		t.Errorf("%s, expected %s", strings.Join(got, ", "), want)
 	}
 }
+
+// TestADoubtIsNoPass doubts a part in which all that was looked for was found: it is inconclusive, by a check of its own.
+func TestADoubtIsNoPass(t *testing.T) {
+	p := index.Part{Name: NightBugs, Runs: 3, Done: true, Checks: []index.Check{{Name: "truncate-to-hw"}}}
+	p.Settle()
+	if p.Status != index.Passed {
+		t.Fatalf("%s, expected a part that passed", p.Status)
+	}
+	p = Doubted(p, "searches that were starved", "1 of 1 known bugs found; the machine was too busy to tell of 2")
+	if p.Status != index.Inconclusive || len(p.Checks) != 2 || p.Problems[0].Check != p.Checks[1].Name {
+		t.Errorf("%s by %+v, expected it inconclusive by a check of its own", p.Status, p.Checks)
+	}
+}

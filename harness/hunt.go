@@ -251,7 +251,9 @@ func (t *Tally) add(h Hunt, n int, res *Result, err error) (unknown bool) {
 		t.shares = append(t.shares, float64(v.Stats.Acked)/float64(v.Stats.Sends))
 	}
 	if res.Run.World == Contained {
-		t.firstAcks = append(t.firstAcks, res.FirstAck())
+		if first := res.FirstAck(); first > 0 {
+			t.firstAcks = append(t.firstAcks, first)
+		}
 		for _, a := range Space(res.Run).Useful() {
 			t.Bites["fault "+string(a)] += 0 // that none was seen of it is said, too: these runs are few
 		}

@@ -2,8 +2,9 @@ package harness
 
 import (
 	"slices"
-	"strings"
 	"time"
+
+	"tidemark/results/index"
 )
 
 // The parts of a night, in the order in which they are carried out: first what says whether the others can be trusted, then what is cheap, and
@@ -50,7 +51,7 @@ func Varied(groups []Group, most int) []Group {
 	var firsts, others []Group
 	seen := map[string]bool{}
 	for _, g := range groups {
-		class, _, _ := strings.Cut(g.Signature, ": ")
+		class := index.ClassOf(g.Signature)
 		if seen[class] {
 			others = append(others, g)
 		} else {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -173,13 +172,13 @@ func (n *night) carryOut(c *cobra.Command) error {
 	if err := tellGitHub(campaign, d, log); err != nil {
 		return trouble(err)
 	}
+	for _, k := range idle(n.known, &campaign) {
+		fmt.Fprintf(log, "tidemark: the known failure %s was not seen, its entry excused nothing\n", strconv.Quote(k.Signature))
+	}
 	if n.w.json {
 		return printJSON(c.OutOrStdout(), map[string]any{"campaign": campaign, "difference": d, "page": page}, exitOfCampaign(&campaign))
 	}
 	fmt.Fprint(c.OutOrStdout(), nightText(campaign, d))
-	for _, k := range idle(n.known, &campaign) {
-		fmt.Fprintf(c.ErrOrStderr(), "tidemark: the known failure %s was not seen, its entry excused nothing\n", strconv.Quote(k.Signature))
-	}
 	fmt.Fprintf(c.OutOrStdout(), "page: %s\nagain: %s\n", page, campaign.Again)
 	return ended(exitOfCampaign(&campaign))
 }
@@ -367,13 +366,7 @@ func (n *night) bugs(c *cobra.Command, share time.Duration) (index.Part, error) 
 		part.Reason += fmt.Sprintf("; no time for %d more", left)
 	}
 	if starved > 0 {
-		busy := fmt.Sprintf("the machine was too busy to tell of %d", starved)
-		part.Reason += "; " + busy
-		for i := range part.Problems {
-			if part.Problems[i].Kind == index.Doubt {
-				part.Problems[i].Reason = busy
-			}
-		}
+		part = harness.Doubted(part, "searches that were starved", fmt.Sprintf("%s; the machine was too busy to tell of %d", part.Reason, starved))
 	}
 	return part, nil
 }
@@ -458,90 +451,4 @@ func exitOfCampaign(c *index.Campaign) int {
 	default:
 		return exitInconclusive
 	}
-}
-
-// Bounds on the block that ends a night, so that it fits a screen.
-const (
-	nightTold    = 6   // families of problems
-	nightColumns = 120 // of a line
-)
-
-// nightText is a night in a block that fits a screen: its parts, and what changed.
-func nightText(c index.Campaign, d index.Difference) string {
-	var out strings.Builder
-	fmt.Fprintf(&out, "%s: %s\n", strings.ToUpper(string(c.Status())), d.Sentence())
-	if c.Bug != "" {
-		fmt.Fprintf(&out, "bug on: %s\n", c.Bug)
-	}
-	for i := range c.Parts {
-		p := &c.Parts[i]
-		fmt.Fprintf(&out, "  %-10s %-12s %5d runs %5.0f s  %s\n", p.Name, p.Status, p.Runs, p.Seconds, fitted(p.Reason, nightColumns-46))
-	}
-	if busy := c.Busy(); busy != "" {
-		fmt.Fprintf(&out, "%s.\n", busy)
-	}
-	told, all := 0, 0
-	for _, standing := range index.Standings {
-		families := d.Families(standing)
-		all += len(families)
-		for i := range families {
-			if told < nightTold {
-				told++
-				out.WriteString(familyText(&families[i], standing))
-			}
-		}
-	}
-	if all > told {
-		fmt.Fprintf(&out, "  and %d more on the page\n", all-told)
-	}
-	return out.String()
-}
-
-// familyText is what the block tells of a family of problems: two lines.
-func familyText(f *index.Family, standing index.Standing) string {
-	first := f.First()
-	shown := ", " + f.Shown()
-	text := fmt.Sprintf("%s: %s%s\n", standing, fitted(f.Title(), nightColumns-len(standing)-len(shown)-2), shown)
-	switch {
-	case standing == index.Expected:
-		text += fmt.Sprintf("  until %s: %s\n", first.Problem.Until, fitted(first.Problem.Known, nightColumns-20))
-	case f.How() != "":
-		text += fmt.Sprintf("  %s\n", fitted(f.How(), nightColumns-2))
-	case first.Problem.Expired != "":
-		text += fmt.Sprintf("  no longer known: %s\n", fitted(first.Problem.Expired, nightColumns-20))
-	case first.Problem.Replay != "":
-		text += fmt.Sprintf("  %s\n", harness.Printable(first.Problem.Replay))
-	default:
-		text += fmt.Sprintf("  %s\n", fitted(first.Problem.Reason, nightColumns-2))
-	}
-	return text
-}
-
-// fitted is a text in one line of at most so many characters.
-func fitted(text string, most int) string {
-	line := []rune(harness.Printable(strings.ReplaceAll(text, "\n", " ")))
-	if len(line) <= most {
-		return string(line)
-	}
-	return string(line[:max(0, most-1)]) + "…"
-}
-
-// tellGitHub writes the job's summary and the annotations, where GitHub's CI runs this program.
-func tellGitHub(c index.Campaign, d index.Difference, out io.Writer) (err error) {
-	if os.Getenv("GITHUB_ACTIONS") != "true" {
-		return nil
-	}
-	for _, line := range index.Annotations(c, d) {
-		fmt.Fprintln(out, line)
-	}
-	path := os.Getenv("GITHUB_STEP_SUMMARY")
-	if path == "" {
-		return nil
-	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(f, index.Summary(c, d))
-	return errors.Join(err, f.Close())
 }

@@ -80,7 +80,7 @@ func readmeShelf(t *testing.T) string {
 		t.Fatal(err)
 	}
 	script := "mkdir bin docs harness && cp " + tool(t) + " bin/tidemark && cp -r " + defects + ` harness/defects
-bin/tidemark hunt --like apache-kafka:0.10.2.2 --faults kill,pause,stop --bug ack-before-replication --master 7 --max-seeds 3 --duration 20s --until-first >/dev/null 2>&1
+bin/tidemark hunt --like apache-kafka:0.10.2.2 --faults kill,pause,stop --bug ack-before-replication --master 7 --max-seeds 30 --duration 20s --until-first >/dev/null 2>&1
 mv "$(ls -d runs/* | head -n 1)" 'runs/<time>-<seed>'`
 	if out, code := said(t, dir, script); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)

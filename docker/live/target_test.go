@@ -25,15 +25,7 @@ func TestARunOfApacheKafka(t *testing.T) {
 	// Both faults outlast broker.session.timeout.ms, and an election of the controller before it, several times: a busy machine takes that long.
 	r := run(t, func(r *history.Run) { r.Target, r.Duration = "apache-kafka:4.1.0", 30*time.Second },
 		"at 2s kill leader(orders/0) for 7s\nat 16s partition leader(orders/0) | rest for 10s\n")
-	d, err := results.Create(t.TempDir(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	look, told := watched(t, e, r)
-	res, err := harness.Contain(t.Context(), r, d, look)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res, told := carried(t, e, r)
 	told.agree(t, r, res.History)
 	if s := res.Verdict.Stats; res.Verdict.Status != checker.Valid || s.LeaderChanges < 1 || s.FaultsObserved != 2 || s.DumpedReplicas != 3 || s.DumpErrors != 0 {
 		t.Errorf("%s", harness.Summary(res.Verdict))
@@ -50,6 +42,21 @@ func TestARunOfApacheKafka(t *testing.T) {
 	}
 }
 
+// carried carries out a run of unmodified brokers, and has what they say for themselves at its end.
+func carried(t *testing.T, e *docker.Engine, r history.Run) (*harness.Result, *theirs) {
+	t.Helper()
+	d, err := results.Create(t.TempDir(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	look, told := watched(t, e, r)
+	res, err := harness.Contain(t.Context(), r, d, look)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, told
+}
+
 // TestObserverAfterRuns carries out runs of unmodified brokers under drawn plans of every kind of fault, as many as -observed says: after each what the
 // observer held is what the brokers' files and Kafka's own tools say.
 func TestObserverAfterRuns(t *testing.T) {
@@ -62,15 +69,7 @@ func TestObserverAfterRuns(t *testing.T) {
 			r.Target, r.Duration, r.Parts, r.Seed = *observedOf, time.Minute, 3, uint64(time.Now().UnixNano())
 			r.Rate, r.Writers = harness.TargetRate, harness.TargetWriters
 		}, "")
-		d, err := results.Create(t.TempDir(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		look, told := watched(t, e, r)
-		res, err := harness.Contain(t.Context(), r, d, look)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res, told := carried(t, e, r)
 		s := res.Verdict.Stats
 		t.Logf("run %d, seed %d: %s, %d acknowledged writes, %d faults of %v, %d leader changes, %d looks", n, r.Seed, res.Verdict.Status, s.Acked, s.FaultsObserved, s.FaultsByKind,
 			s.LeaderChanges, len(res.History.States))

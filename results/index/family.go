@@ -13,13 +13,19 @@ type Family struct {
 	Changes []Change // the one that the most runs showed first
 }
 
+// ClassOf is the class of anomaly that a violation's signature begins with; a signature without one is its own.
+func ClassOf(signature string) string {
+	class, _, _ := strings.Cut(signature, ": ")
+	return class
+}
+
 // Families sorts the changes of a standing into families, in the order of their first.
 func (d *Difference) Families(s Standing) []Family {
 	var out []Family
 	for _, c := range d.Of(s) {
 		class := c.Problem.Signature
 		if c.Problem.Kind == Violation {
-			class, _, _ = strings.Cut(class, ": ")
+			class = ClassOf(class)
 		}
 		i := slices.IndexFunc(out, func(f Family) bool {
 			first := &f.Changes[0]
