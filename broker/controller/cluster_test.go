@@ -23,6 +23,7 @@ type cluster struct {
 	token   Token
 	asked   map[Token]kmsg.Response  // answers that came, nil until then
 	at      map[Token]kafka.BrokerID // whom each was asked
+	watch   func()                   // called before every event of settle and at its end, nil for nobody
 }
 
 type testMember struct {
@@ -128,6 +129,9 @@ func (cl *cluster) settle(held func(wireMessage) bool, unflushed func(kafka.Brok
 	for range 10_000 {
 		i := slices.IndexFunc(cl.wire, func(w wireMessage) bool { return !held(w) })
 		j := slices.IndexFunc(cl.members, func(m *testMember) bool { return len(m.flushes) > 0 && !unflushed(m.id) })
+		if cl.watch != nil {
+			cl.watch()
+		}
 		switch {
 		case j >= 0:
 			cl.flush(cl.members[j])
