@@ -40,6 +40,7 @@ func Check(run history.Run, h *history.History, opt Options) Verdict {
 	slices.SortStableFunc(v.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Severity.order(), b.Severity.order()), cmp.Compare(rules[a.Class], rules[b.Class]))
 	})
+	nameFaults(h, v.Findings)
 	v.Blind = blind(run, h)
 	v.conclude(&act, c.undecided, cmp.Or(unfinished(run, h), c.unread()))
 	return v

@@ -78,6 +78,8 @@ type Witness struct {
 	// Steps lists its appends, its acknowledgement (StepAck), and the elections, truncations, ISR changes, downs and starts from its
 	// append to its loss; where the leader that lost it had been elected before, from that election on.
 	Steps []history.Step `json:"steps"`
+	// Faults lists those that a probe saw in force when the finding came about, as they began.
+	Faults []InForce `json:"faults,omitempty"`
 }
 
 // Removal says how one replica came not to have the record: truncated, lost in a power failure, or never fetched.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"tidemark/checker"
 	"tidemark/history"
 )
 
@@ -173,6 +174,23 @@ func (l *life) ended() time.Duration {
 	}
 	return l.undone
 }
+
+// over is an index before all others of its moment for what ends a fault, for that is what lets go of what comes at the same time; index is
+// the journal's. A fault that was seen in force at the moment at which it ends has its end behind that.
+func (l *life) over(index int64) int64 {
+	if max(l.applied, l.observed) >= l.ended() {
+		return index
+	}
+	return -1
+}
+
+// named reports whether a finding's witness names the fault.
+func (l *life) named(f checker.Finding) bool {
+	return slices.ContainsFunc(f.Witness.Faults, func(in checker.InForce) bool { return in.Number == l.fault+1 })
+}
+
+// deed is what the fault does, without when and for how long.
+func (l *life) deed() string { return clip(checker.Deed(l.kind, l.line), 200) }
 
 // hueOf numbers the colour of a fault's kind, one for each kind that took effect, as the page's script does.
 func hueOf(lives []life, kind string) int {

@@ -104,7 +104,7 @@ func newPage(o Outcome, h *history.History, logs Logs) page {
 		Replay:      o.Replay,
 		Inexact:     o.contained(),
 		Glance:      glance(o, h),
-		Windows:     windowViews(spans, h, v.Findings, logsIn(o, spans, v.Findings, logs)),
+		Windows:     windowViews(spans, h, lives, v.Findings, logsIn(o, spans, v.Findings, logs)),
 		Charted:     len(h.Ops) > 0,
 		Bin:         secondsWord(binWidth(end)),
 		Promises:    promises(v.Contract, v.Findings),

@@ -56,7 +56,7 @@ func TestReportOfAnInvalidRun(t *testing.T) {
 		{"verdict", "Invalid: lost acknowledged write"}, {"verdict", "61 acknowledged writes"}, {"verdict", "ack-before-replication"}, {"verdict", "The second judge (porcupine)"}, {"verdict", "in the log)"},
 		{"replay", "tidemark replay runs/20261129T171800Z-18226091844402103377"},
 		{"witness", "was acknowledged to process"}, {"witness", "broker 1 in epoch 1"}, {"witness", "the in-sync replicas became 2,3"}, {"witness", "allowed"},
-		{"window", "broker 1 truncated its log"}, {"window", "undone: at 9s partition leader(orders/0) | rest for 5s"},
+		{"window", "broker 1 truncated its log"}, {"window", "fault #1 undone: at 9s partition leader(orders/0) | rest for 5s"},
 		{"faults", "1 cannot reach 2 and 3"}, {"faults", "not seen to take effect"}, {"faults", "the budget is one"}, {"faults", "14.080"},
 		{"replicas", "in sync"}, {"contract", "not promised"}, {"contract", "one that was sent once stands at most once"}, {"environment", "The load, from which these times count, began at"}, {"operations", "as in Jepsen"}, {"contract", "what was acknowledged stands on a replica"},
 		{"statistics", "request timed out after 1.5s"}, {"statistics", "83 windows"}, {"environment", "9b1f02c4d7e80a35"}, {"environment", "replica.lag.time.max.ms"},

@@ -312,19 +312,22 @@ func (c *scene) answerWord(op history.Op) string {
 	return who + "reads " + rangeWord(op.Records[0].Offset, op.Records[len(op.Records)-1].Offset)
 }
 
-// faults marks where those that took effect began and ended, within what is drawn so far.
+// faults marks where those that took effect began and ended, within what is drawn so far. One that was in force when that begins, or that the
+// witness names, has its beginning marked wherever it is.
 func (c *scene) faults(s span, lives []life) {
 	for i := range lives {
 		l := &lives[i]
-		if !l.struck() || l.begun() > s.to || l.ended() >= 0 && l.ended() < s.from {
+		named := l.named(c.f)
+		if !l.struck() || !named && (l.begun() > s.to || l.ended() >= 0 && l.ended() < s.from) {
 			continue
 		}
-		name := fmt.Sprintf("fault #%d", l.fault+1)
-		if s.holds(l.begun()) {
-			c.mark(mark{at: l.begun(), who: nobody, kind: "fault", text: name + " begins: " + clip(l.line, 200), full: clip(l.line, 300)})
+		who := ""
+		if len(l.targets) > 0 {
+			who = ", on broker " + brokersWord(l.targets)
 		}
-		if l.ended() >= 0 && s.holds(l.ended()) {
-			c.mark(mark{at: l.ended(), index: math.MaxInt64, who: nobody, kind: "fault", text: name + " ends: " + clip(l.kind, 40), full: clip(l.line, 300)})
+		c.mark(mark{at: l.begun(), who: nobody, kind: "fault", key: named, text: fmt.Sprintf("fault #%d begins: %s%s", l.fault+1, l.deed(), who), full: clip(l.line, 300)})
+		if l.ended() >= 0 && (named || s.holds(l.ended())) {
+			c.mark(mark{at: l.ended(), index: l.over(math.MaxInt64), who: nobody, kind: "fault", key: named, text: fmt.Sprintf("fault #%d ends: %s", l.fault+1, l.deed()), full: clip(l.line, 300)})
 		}
 	}
 }

@@ -32,13 +32,7 @@ func (c *scene) draw(line *timeline, lives []life) *diagram {
 	slices.Sort(c.brokers)
 	slices.SortStableFunc(c.clients, func(a, b client) int { return cmp.Compare(a.number, b.number) })
 	x := c.columns(d)
-	rows := 0
-	for _, n := range order {
-		if c.marks[n].text != "" {
-			rows++
-		}
-	}
-	d.Left = max(rows-diagramRowsMax, 0)
+	order, d.Left = c.thinned(order)
 	y := make(map[int]int, len(order))
 	c.rows(d, order, x, y)
 	at := func(t time.Duration) int { return c.place(order, y, t, d) }
@@ -54,6 +48,32 @@ func (c *scene) draw(line *timeline, lives []life) *diagram {
 	c.roles(d, line, x, at)
 	c.bands(d, lives, x, at)
 	return d
+}
+
+// thinned leaves out rows until the others find room, and counts them: first faults that the witness does not name, whose bands stay, then what
+// does not touch the message, then what comes last.
+func (c *scene) thinned(order []int) (kept []int, left int) {
+	rows := 0
+	for _, n := range order {
+		if c.marks[n].text != "" {
+			rows++
+		}
+	}
+	for _, idle := range []func(m *mark) bool{
+		func(m *mark) bool { return m.kind == "fault" && !m.key },
+		func(m *mark) bool {
+			return !m.key && m.kind != string(history.StepElection) && m.kind != string(history.StepTruncate)
+		},
+		func(*mark) bool { return true },
+	} {
+		for i := len(order) - 1; i >= 0 && rows > diagramRowsMax; i-- {
+			if m := &c.marks[order[i]]; m.text != "" && idle(m) {
+				order = slices.Delete(order, i, i+1)
+				rows, left = rows-1, left+1
+			}
+		}
+	}
+	return order, left
 }
 
 // columns places the lines, clients before brokers.
@@ -83,9 +103,6 @@ func (c *scene) rows(d *diagram, order []int, x map[party]int, y map[int]int) {
 	first := true
 	for _, n := range order {
 		m := &c.marks[n]
-		if len(d.Rows) == diagramRowsMax {
-			break
-		}
 		if m.text == "" && !first { // a moment that the arrow alone tells
 			if m.at > last {
 				at += 8

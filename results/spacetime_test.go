@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
+
+	"tidemark/history"
 )
 
 // TestSpaceTime tells the pictures of made-up findings: their lines, rows and arrows, as a reader sees them.
@@ -21,8 +24,20 @@ func TestSpaceTime(t *testing.T) {
 			for range 5 {
 				f.Witness.Steps = append(f.Witness.Steps, h.Steps[:40]...)
 			}
+		case "end-lets-go": // what a fault held comes at the moment at which it ends, in the journal even before it
+			let := history.Step{Time: h.Faults[3].Time, Kind: history.StepTruncate, Partition: orders, Broker: 1, Peer: 2, Epoch: 2, From: f.Offset + 5, To: f.Offset + 1}
+			let.Index = h.Faults[3].Index - 1
+			f.Witness.Steps = append([]history.Step{let}, f.Witness.Steps...)
+			h.Steps = append([]history.Step{let}, h.Steps...)
+		case "crowded-faults": // more than there are rows: those that the witness does not name stay away, the loss does not
+			for n := range 70 {
+				for _, phase := range []history.FaultPhase{history.FaultApplied, history.FaultObserved, history.FaultUndone} {
+					h.Faults = append(h.Faults, history.FaultEvent{Fault: 10 + n, Phase: phase, Time: 12*time.Second + time.Duration(n)*time.Millisecond, Kind: "late",
+						Line: "at 3s late fetch responses 1 -> 2 by 10ms"})
+				}
+			}
 		default:
-			d.Fatalf(t, "command %s, expected lost, without-steps or crowded", d.Cmd)
+			d.Fatalf(t, "command %s, expected lost, without-steps, crowded, end-lets-go or crowded-faults", d.Cmd)
 		}
 		p := newPage(o, h, nil)
 		return toldDiagram(p.Findings[0].Diagram)

@@ -367,7 +367,7 @@ func (s *story) outcome() Outcome {
 		Class: checker.LostWrite, Severity: checker.Violation, Partition: orders, Offset: lost.Offset, Value: lost.Value, Count: 61,
 		Ops: []int64{lost.ID, int64(len(s.h.Ops)) - 2}, Signature: "lost acknowledged write: isr election follow truncate",
 		Text: fmt.Sprintf("Message %s was acknowledged to process %d at %.3f s by broker 1 at offset %d in epoch 1, while only broker 1 held it. "+
-			"Broker 2 had been elected in epoch 2 at 11.400 s. Broker 1 truncated its log below the message at 14.304 s, and no replica holds it at the end.",
+			"Broker 2 had been elected in epoch 2 at 11.400 s. Broker 1 truncated its log below the message at 14.304 s, and no replica holds it at the end. In force when it was acknowledged: fault #1.",
 			lost.Value, lost.Process, lost.Return.Seconds(), lost.Offset),
 		Witness: checker.Witness{
 			Value: lost.Value, Offset: lost.Offset, Producer: lost.Process, Acked: int64(lost.Return), AckedBy: 1, AckEpoch: 1,
@@ -378,6 +378,8 @@ func (s *story) outcome() Outcome {
 				{Broker: 3, How: "never had it", From: -1, To: -1, Leader: -1},
 			},
 			Steps: told,
+			Faults: []checker.InForce{{Number: 1, Kind: "partition", What: "partition leader(orders/0) | rest", Brokers: []history.BrokerID{1},
+				From: int64(9002 * time.Millisecond), To: int64(14002 * time.Millisecond), When: checker.WhenAcked}},
 		},
 	}
 	allowed := checker.Finding{

@@ -195,7 +195,7 @@ func TestLinksIntoThePage(t *testing.T) {
 	}
 	url := open(t, b, d)
 	// A row of the diagram leads to its moment everywhere.
-	browser.Eval[bool](t, b, `document.querySelector("#spacetime-1 a.row.key").dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true })); true`)
+	browser.Eval[bool](t, b, `document.querySelector("#spacetime-1 a.row.key:not(.fault)").dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true })); true`)
 	b.Until(t, `tidemark.moment !== null && document.querySelectorAll("table.events tr.now").length === 1`)
 	if m := browser.Eval[float64](t, b, `tidemark.moment`); m < 11 || m > 13 {
 		t.Errorf("the link leads to %v s, expected a moment of the window", m)

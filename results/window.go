@@ -2,6 +2,7 @@ package results
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -101,35 +102,48 @@ func spanOf(f checker.Finding, end time.Duration) (span, bool) {
 	return span{from: max(s.from-margin, 0), to: min(s.to+margin, end)}, true
 }
 
-func windowViews(spans []span, h *history.History, findings []checker.Finding, logs []windowLog) []windowView {
+func windowViews(spans []span, h *history.History, lives []life, findings []checker.Finding, logs []windowLog) []windowView {
 	var views []windowView
 	for i, s := range spans {
 		f := findings[s.finding]
 		view := windowView{
 			Number: s.finding + 1, Index: i, Class: clip(string(f.Class), 80), From: at(s.from), To: at(s.to), Drawn: f.Partition.Topic != "", Log: logs[i],
 		}
-		view.Events, view.Left = eventsIn(s, h, f)
+		view.Events, view.Left = eventsIn(s, h, lives, f)
 		views = append(views, view)
 	}
 	return views
 }
 
-// eventsIn lists what happened in a window, in order: the faults, the finding's operations, and the steps of
+// eventsIn lists what happened in a window, in order: the faults, from those that were in force when it begins, the finding's operations, and the steps of
 // its partition. Appends and high watermarks move all the time; only those that touch the finding's offset are told.
-func eventsIn(s span, h *history.History, f checker.Finding) (views []eventView, left int) {
+func eventsIn(s span, h *history.History, lives []life, f checker.Finding) (views []eventView, left int) {
 	type event struct {
 		at    time.Duration
 		index int64
 		view  eventView
 	}
 	var events []event
+	for i := range lives {
+		if l := &lives[i]; l.struck() && l.begun() < s.from && (l.ended() < 0 || l.ended() >= s.from) {
+			events = append(events, event{l.begun(), 0, eventView{at(l.begun()), inSeconds(l.begun()), "fault", fmt.Sprintf("fault #%d in force from here on: %s", l.fault+1, l.deed()), l.named(f)}})
+		}
+	}
 	for _, e := range h.Faults {
 		if s.holds(e.Time) && e.Phase != history.FaultRequested && e.Phase != history.FaultVerified {
-			text := clip(string(e.Phase), 30) + ": " + clip(e.Line, 200)
+			text := fmt.Sprintf("fault #%d %s: %s", e.Fault+1, clip(string(e.Phase), 30), clip(e.Line, 200))
 			if e.Detail != "" {
 				text += " (" + clip(e.Detail, 200) + ")"
 			}
-			events = append(events, event{e.Time, e.Index, eventView{at(e.Time), inSeconds(e.Time), "fault", text, false}})
+			index, key := e.Index, false
+			if n := slices.IndexFunc(lives, func(l life) bool { return l.fault == e.Fault }); n >= 0 {
+				l := &lives[n]
+				key = l.named(f)
+				if e.Phase == history.FaultUndone {
+					index = l.over(e.Index)
+				}
+			}
+			events = append(events, event{e.Time, index, eventView{at(e.Time), inSeconds(e.Time), "fault", text, key}})
 		}
 	}
 	for _, step := range h.Steps {

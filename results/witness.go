@@ -50,6 +50,7 @@ const (
 	witnessOpsMax   = 20
 	removalsMax     = 20
 	impliedMax      = 20
+	inForceMax      = 16
 )
 
 func findingViews(findings []checker.Finding) (views []findingView, left int) {
@@ -138,6 +139,10 @@ func witnessFields(f checker.Finding) []fact {
 		add(true, "Not on "+brokerWord(r.Broker), removalWord(r))
 	}
 	add(len(w.RemovedBy) > removalsMax, "Not on further replicas", strconv.Itoa(len(w.RemovedBy)-removalsMax))
+	for _, in := range w.Faults[:min(len(w.Faults), inForceMax)] {
+		add(true, momentWord(in.When), inForceWord(in))
+	}
+	add(len(w.Faults) > inForceMax, "Further faults in force", strconv.Itoa(len(w.Faults)-inForceMax))
 	add(w.Replaced != "", "At its offset now", clip(w.Replaced, 400))
 	return fields
 }
@@ -154,4 +159,28 @@ func removalWord(r checker.Removal) string {
 		text += fmt.Sprintf(", following %s in epoch %s", brokerWord(r.Leader), epochWord(r.Epoch))
 	}
 	return text
+}
+
+// momentWord says when a fault was in force.
+func momentWord(m checker.Moment) string {
+	switch m {
+	case checker.WhenAcked:
+		return "In force when acknowledged"
+	case checker.WhenLost:
+		return "In force on the way to its loss"
+	default:
+		return "In force then"
+	}
+}
+
+func inForceWord(in checker.InForce) string {
+	until := "never undone"
+	if in.To >= 0 {
+		until = "to " + atNanos(in.To)
+	}
+	whom := "all"
+	if len(in.Brokers) > 0 {
+		whom = "brokers " + brokersWord(in.Brokers)
+	}
+	return fmt.Sprintf("fault #%d: %s; %s, from %s %s", in.Number, clip(in.What, 200), whom, atNanos(in.From), until)
 }

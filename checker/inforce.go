@@ -1,0 +1,232 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tidemark/history"
+)
+
+// InForce is a fault that was in force when a finding came about.
+type InForce struct {
+	Number  int                `json:"number"`            // of the plan's faults, from 1, as the report numbers them
+	Kind    string             `json:"kind"`              // as plans write it
+	What    string             `json:"what"`              // the plan's line without when and for how long
+	Brokers []history.BrokerID `json:"brokers,omitempty"` // whom it struck; none is all, or clients
+	From    int64              `json:"fromNanos"`         // when it came into force, in nanoseconds since the run's start
+	To      int64              `json:"toNanos"`           // when it was undone, -1 if it was not
+	When    Moment             `json:"when"`
+}
+
+// Moment says when a fault was in force.
+type Moment string
+
+// The moments. A fault is told at the first that it was in force at.
+const (
+	WhenAcked Moment = "acknowledged" // while the record's producer waited for its acknowledgement
+	WhenShown Moment = "shown"        // while the first operation that proves the finding was under way; of one without, at its first step
+	WhenLost  Moment = "lost"         // at an election, an ISR change, a truncation or an outage between the acknowledgement and the loss
+)
+
+const (
+	inForceMax     = 16 // faults that a witness carries
+	inForceToldMax = 3  // faults that its words name at one moment
+)
+
+// struck lists the faults that a probe saw take effect, and nobody found not to last, as they began. One that is undone the moment it is
+// applied, as an election that somebody asks for, is in force from when it was requested.
+func struck(h *history.History) []InForce {
+	type life struct {
+		InForce
+		requested, observed int64
+		failed              bool
+	}
+	var lives []*life
+	index := map[int]*life{}
+	for i := range h.Faults {
+		e := &h.Faults[i]
+		l := index[e.Fault]
+		if l == nil {
+			l = &life{InForce: InForce{Number: e.Fault + 1, Kind: e.Kind, What: Deed(e.Kind, e.Line), From: -1, To: -1}, requested: -1, observed: -1}
+			index[e.Fault] = l
+			lives = append(lives, l)
+		}
+		if len(e.Targets) > 0 {
+			l.Brokers = e.Targets
+		}
+		at := int64(e.Time)
+		note := func(t *int64) {
+			if *t < 0 {
+				*t = at
+			}
+		}
+		switch e.Phase {
+		case history.FaultRequested:
+			note(&l.requested)
+		case history.FaultApplied:
+			note(&l.From)
+		case history.FaultObserved:
+			note(&l.observed)
+		case history.FaultUndone, history.FaultVerified:
+			note(&l.To)
+		case history.FaultFailed:
+			l.failed = true
+		}
+	}
+	var out []InForce
+	for _, l := range lives {
+		if l.observed < 0 || l.failed {
+			continue
+		}
+		if l.From < 0 {
+			l.From = l.observed
+		}
+		if l.To == l.From && l.requested >= 0 {
+			l.From = l.requested
+		}
+		out = append(out, l.InForce)
+	}
+	slices.SortStableFunc(out, func(a, b InForce) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Number, b.Number)) })
+	return out
+}
+
+// Deed is what a fault does: its plan line without its trigger and its length. kind is the fault's, which the line names.
+func Deed(kind, line string) string {
+	if at := strings.Index(" "+line, " "+kind+" "); at >= 0 && kind != "" {
+		line = line[at:]
+	}
+	if at := strings.LastIndex(line, " for "); at > 0 {
+		if _, err := time.ParseDuration(line[at+len(" for "):]); err == nil {
+			line = line[:at]
+		}
+	}
+	return line
+}
+
+// interval is a time from one moment to another, both included.
+type interval struct{ from, to int64 }
+
+func (f *InForce) during(s interval) bool { return f.From <= s.to && (f.To < 0 || s.from <= f.To) }
+
+// nameFaults enters into each finding which faults were in force when it came about, as fields and in words.
+func nameFaults(h *history.History, findings []Finding) {
+	faults := struck(h)
+	if len(faults) == 0 {
+		return
+	}
+	for i := range findings {
+		f := &findings[i]
+		first, when, lost := moments(h, f)
+		for j := range faults {
+			in := faults[j]
+			switch {
+			case len(f.Witness.Faults) == inForceMax:
+			case first != nil && in.during(*first):
+				in.When = when
+			case slices.ContainsFunc(lost, in.during):
+				in.When = WhenLost
+			}
+			if in.When != "" {
+				f.Witness.Faults = append(f.Witness.Faults, in)
+			}
+		}
+		for _, m := range []Moment{WhenAcked, WhenShown, WhenLost} {
+			f.Text += inForceWords(f.Witness.Faults, m)
+		}
+	}
+}
+
+// moments says when it mattered what was in force: while the operation that shows a finding was under way, and at what took its record away
+// since.
+func moments(h *history.History, f *Finding) (first *interval, when Moment, lost []interval) {
+	w := &f.Witness
+	taken := f.Class == LostWrite || f.Class == UncommittedRead
+	when = WhenShown
+	if op := shownBy(h, f, taken && w.Acked >= 0); op != nil {
+		first = &interval{int64(op.Invoke), int64(max(op.Invoke, op.Return))}
+		if op.Kind == history.Send && w.Acked >= 0 && op.Value == w.Value {
+			when = WhenAcked
+		}
+	} else if len(w.Steps) > 0 {
+		at := int64(w.Steps[0].Time)
+		first = &interval{at, at}
+	}
+	if !taken || first == nil {
+		return first, when, nil
+	}
+	for i := range w.Steps {
+		switch s := &w.Steps[i]; s.Kind {
+		case history.StepElection, history.StepISR, history.StepTruncate, history.StepRecovery, history.StepDown:
+			if at := int64(s.Time); at > first.to {
+				lost = append(lost, interval{at, at})
+			}
+		}
+	}
+	return first, when, lost
+}
+
+// shownBy is the operation that shows a finding: the record's send where that is what is asked for, else an answer rather than a send, and no
+// final read, which comes when every fault is undone. It is nil if there is none.
+func shownBy(h *history.History, f *Finding, sent bool) *history.Op {
+	var best *history.Op
+	for _, id := range f.Ops[:min(len(f.Ops), witnessOps)] {
+		i, ok := slices.BinarySearchFunc(h.Ops, id, func(op history.Op, id int64) int { return cmp.Compare(op.ID, id) })
+		if !ok || h.Ops[i].Final {
+			continue
+		}
+		op := &h.Ops[i]
+		isSend := op.Kind == history.Send
+		if sent && isSend && op.Value == f.Value || !sent && !isSend {
+			return op
+		}
+		if best == nil {
+			best = op
+		}
+	}
+	return best
+}
+
+// inForceWords names the faults of a moment in a sentence; "" for none.
+func inForceWords(faults []InForce, m Moment) string {
+	var names []string
+	left := 0
+	for i := range faults {
+		f := &faults[i]
+		switch {
+		case f.When != m:
+		case len(names) == inForceToldMax:
+			left++
+		default:
+			names = append(names, f.words())
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	more := ""
+	if left > 0 {
+		more = fmt.Sprintf("; and %d more", left)
+	}
+	head := map[Moment]string{WhenAcked: "In force when it was acknowledged", WhenShown: "In force then", WhenLost: "In force on the way to its loss"}[m]
+	return fmt.Sprintf(" %s: %s%s.", head, strings.Join(names, "; "), more)
+}
+
+// words names a fault with whom it struck, and from when to when.
+func (f *InForce) words() string {
+	on := ""
+	switch len(f.Brokers) {
+	case 0:
+	case 1:
+		on = fmt.Sprintf(" (broker %d)", f.Brokers[0])
+	default:
+		on = " (brokers " + list(f.Brokers) + ")"
+	}
+	until := ", never undone"
+	if f.To >= 0 {
+		until = " to " + clock(f.To)
+	}
+	return fmt.Sprintf("fault #%d, %s%s, from %s%s", f.Number, f.What, on, clock(f.From), until)
+}
