@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tidemark/history"
+	"tidemark/history/plain"
 )
 
 // differencesMax bounds the findings that Differences tells of on each side.
@@ -30,14 +31,14 @@ func Differences(before, after Verdict) string {
 }
 
 func side(out *strings.Builder, when string, v Verdict, alone []Finding) {
-	fmt.Fprintf(out, "  %s, by checker %s: %s: %s\n", when, v.Checker, v.Status, v.Reason)
+	fmt.Fprintln(out, " ", plain.Line(fmt.Sprintf("%s, by checker %s: %s: %s", when, v.Checker, v.Status, v.Reason)))
 	for i := range alone[:min(len(alone), differencesMax)] {
 		f := &alone[i]
 		at := ""
 		if f.Offset != history.UnknownOffset {
 			at = fmt.Sprintf(" at offset %d", f.Offset)
 		}
-		fmt.Fprintf(out, "    only %s: %s: %s%s%s\n", when, f.Severity, f.Class, where(f.Partition), at)
+		fmt.Fprintln(out, "   ", plain.Line(fmt.Sprintf("only %s: %s: %s%s%s", when, f.Severity, f.Class, where(f.Partition), at)))
 	}
 	if left := len(alone) - differencesMax; left > 0 {
 		fmt.Fprintf(out, "    and %s more\n", count(left, "finding"))

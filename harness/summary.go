@@ -3,11 +3,11 @@ package harness
 import (
 	"fmt"
 	"strings"
-	"unicode"
 
 	"tidemark/broker/bug"
 	"tidemark/checker"
 	"tidemark/history"
+	"tidemark/history/plain"
 	"tidemark/results"
 )
 
@@ -20,7 +20,7 @@ const (
 // Summary is the verdict block of a run, for a terminal.
 func Summary(v checker.Verdict) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s: %s\n", strings.ToUpper(string(v.Status)), Printable(v.Reason))
+	fmt.Fprintf(&out, "%s: %s\n", strings.ToUpper(string(v.Status)), plain.Line(v.Reason))
 	s := v.Stats
 	fmt.Fprintf(&out, "  sends %d: %d acknowledged, %d failed, %d unknown; polls %d: %d records\n", s.Sends, s.Acked, s.Failed, s.Unknown, s.Polls, s.Records)
 	fmt.Fprintf(&out, "  %d of %s took effect; leader changes %d, ISR shrinks %d, growths %d, truncations %d\n",
@@ -37,20 +37,20 @@ func Summary(v checker.Verdict) string {
 			text = f.Text
 		}
 		said += strings.ToLower(f.Why)
-		fmt.Fprintf(&out, "  %s: %s%s%s\n    %s\n", f.Severity, f.Class, place(f.Partition), times(f.Count, f.Text), Printable(text))
+		fmt.Fprintf(&out, "  %s: %s%s%s\n    %s\n", plain.Line(string(f.Severity)), plain.Line(string(f.Class)), place(f.Partition), times(f.Count, f.Text), plain.Line(text))
 		for j, m := range f.Implied {
 			if j == impliedTold {
 				fmt.Fprintf(&out, "    implies %d further classes of anomaly\n", len(f.Implied)-j)
 				break
 			}
-			fmt.Fprintf(&out, "    implies: %s%s: %s\n", m.Class, times(m.Count, m.Text), Printable(m.Text))
+			fmt.Fprintf(&out, "    implies: %s%s: %s\n", plain.Line(string(m.Class)), times(m.Count, m.Text), plain.Line(m.Text))
 		}
 	}
 	if (v.Status == checker.Invalid || len(v.Findings) > 0) && !strings.Contains(said, strings.ToLower(v.Contract.Because)) {
-		fmt.Fprintf(&out, "  contract: %s\n", v.Contract.Because)
+		fmt.Fprintf(&out, "  contract: %s\n", plain.Line(v.Contract.Because))
 	}
 	for _, what := range v.Blind {
-		fmt.Fprintf(&out, "  not looked at: %s\n", Printable(what))
+		fmt.Fprintf(&out, "  not looked at: %s\n", plain.Line(what))
 	}
 	return out.String()
 }
@@ -76,17 +76,7 @@ func place(p history.Partition) string {
 	if p.Topic == "" {
 		return ""
 	}
-	return " on " + p.String()
-}
-
-// Printable shows what a message may have put into a text without letting it steer the terminal.
-func Printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) || r == '\n' {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, text)
+	return " on " + plain.Line(p.String())
 }
 
 // Account is the verdict block of a run with what its history and options tell beside: the bug that was on, when the load began, and why

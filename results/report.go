@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"tidemark/history"
+	"tidemark/history/plain"
 )
 
 //go:embed page/report.html page/spacetime.html page/report.css page/common.js page/report.js page/operations.js uplot/uplot.js uplot/uplot.css
@@ -45,7 +46,7 @@ func WriteReport(w io.Writer, o Outcome, h *history.History, logs Logs) error {
 	if h == nil {
 		h = &history.History{}
 	}
-	err := reportTemplate.Execute(w, struct {
+	err := reportTemplate.Execute(plain.NewWriter(w), struct {
 		page
 		Policy string
 		Style  template.CSS

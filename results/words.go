@@ -10,6 +10,7 @@ import (
 
 	"tidemark/checker"
 	"tidemark/history"
+	"tidemark/history/plain"
 )
 
 // seconds is a moment of the run as the page's script reads it: seconds with microseconds.
@@ -43,19 +44,19 @@ func appendNumber(out []byte, x float64, decimals int) []byte {
 	return strconv.AppendFloat(out, math.Round(x*scale)/scale, 'f', -1, 64)
 }
 
-// clip shortens text to at most max runes, telling how many bytes it had. Text that is not UTF-8 comes out as such.
+// clip shortens text to at most max runes, telling how many bytes it had, and makes it plain.
 func clip(text string, max int) string {
 	if len(text) <= max {
-		return strings.ToValidUTF8(text, "�")
+		return plain.Lines(text)
 	}
 	runes := 0
 	for i := range text {
 		if runes == max {
-			return strings.ToValidUTF8(text[:i], "�") + fmt.Sprintf("… (%d bytes)", len(text))
+			return plain.Lines(text[:i]) + fmt.Sprintf("… (%d bytes)", len(text))
 		}
 		runes++
 	}
-	return strings.ToValidUTF8(text, "�")
+	return plain.Lines(text)
 }
 
 func clipBytes(text string, max int) string {

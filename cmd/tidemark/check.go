@@ -11,6 +11,7 @@ import (
 	"tidemark/checker"
 	"tidemark/harness"
 	"tidemark/history"
+	"tidemark/history/plain"
 )
 
 func checkCommand() *cobra.Command {
@@ -66,7 +67,7 @@ func checkCommand() *cobra.Command {
 				if differences == "" {
 					differences = "the same verdict and findings as stored\n"
 				}
-				fmt.Fprint(c.ErrOrStderr(), harness.Printable(differences))
+				fmt.Fprint(c.ErrOrStderr(), differences)
 			}
 			if asJSON {
 				return printJSON(c.OutOrStdout(), res.Verdict, exitOf(res.Verdict.Status))
@@ -117,7 +118,7 @@ func printOutcomes(w io.Writer, run history.Run, h *history.History, name func(o
 		if len(r.Read) > 1 {
 			told = strings.Replace(told, fmt.Sprintf("at the end by %d", r.Read[1]), "at the end by "+name(r.Read[1]), 1)
 		}
-		fmt.Fprintf(w, "  %s, %s to %s (%s): %s\n", name(r.Op), harness.Printable(op.Value), op.Partition, harness.Printable(raw), told)
+		fmt.Fprintln(w, " ", plain.Line(fmt.Sprintf("%s, %s to %s (%s): %s", name(r.Op), op.Value, op.Partition, raw, told)))
 	}
 }
 

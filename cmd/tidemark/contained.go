@@ -19,6 +19,7 @@ import (
 	"tidemark/docker/targets"
 	"tidemark/harness"
 	"tidemark/history"
+	"tidemark/history/plain"
 	"tidemark/results"
 )
 
@@ -164,9 +165,9 @@ func replayContained(c *cobra.Command, outDir string, stored results.Dir, run hi
 func compared(before, now checker.Verdict) string {
 	switch {
 	case before.Status != now.Status:
-		return fmt.Sprintf("carried out again, not exactly: %s now, the stored run was %s: %s", now.Status, before.Status, before.Reason)
+		return fmt.Sprintf("carried out again, not exactly: %s now, the stored run was %s: %s", now.Status, before.Status, plain.Line(before.Reason))
 	case before.Status == checker.Invalid && before.Reason != now.Reason:
-		return fmt.Sprintf("carried out again, not exactly: invalid, as the stored run was, by other findings; the stored run's: %s", before.Reason)
+		return fmt.Sprintf("carried out again, not exactly: invalid, as the stored run was, by other findings; the stored run's: %s", plain.Line(before.Reason))
 	default:
 		return fmt.Sprintf("carried out again, not exactly: %s, as the stored run was", now.Status)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tidemark/history/edn"
+	"tidemark/history/plain"
 	"tidemark/results/index"
 )
 
@@ -55,7 +56,7 @@ func exportCommand() *cobra.Command {
 // export writes to a file, or to standard output if it has no name.
 func export(c *cobra.Command, output string, write func(io.Writer) error) error {
 	if output == "" {
-		if err := write(c.OutOrStdout()); err != nil {
+		if err := write(plain.Raw(c.OutOrStdout())); err != nil {
 			return trouble(err)
 		}
 		return nil

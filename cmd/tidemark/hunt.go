@@ -21,6 +21,7 @@ import (
 	"tidemark/checker"
 	"tidemark/harness"
 	"tidemark/history"
+	"tidemark/history/plain"
 )
 
 func huntCommand() *cobra.Command {
@@ -200,13 +201,13 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 		}
 		for _, f := range tally.Failures {
 			if _, kept := carried.dirs[f.Number]; !kept {
-				fmt.Fprintf(out, "%s: %s, seed %d: %s\n%s", f.Status, harness.RunName(f.Number), f.Seed, f.Reason, repeat(c, h, f))
+				fmt.Fprintf(out, "%s: %s, seed %d: %s\n%s", f.Status, harness.RunName(f.Number), f.Seed, plain.Line(f.Reason), repeat(c, h, f))
 			}
 		}
 	}
 	for _, n := range slices.Sorted(maps.Keys(carried.dirs)) {
 		v := carried.failing[n].Verdict
-		fmt.Fprintf(out, "%s: %s, seed %d: %s\n  %s: %s\n", v.Status, harness.RunName(n), carried.failing[n].Run.Seed, v.Reason, harness.ReplayWord(h.Run), harness.ReplayLine(carried.dirs[n]))
+		fmt.Fprintf(out, "%s: %s, seed %d: %s\n  %s: %s\n", v.Status, harness.RunName(n), carried.failing[n].Run.Seed, plain.Line(v.Reason), harness.ReplayWord(h.Run), harness.ReplayLine(carried.dirs[n]))
 		if h.Seeds > 1 {
 			fmt.Fprint(out, repeat(c, h, harness.Failure{Number: n, From: carried.from[n]}))
 		}

@@ -11,6 +11,7 @@ import (
 	"tidemark/harness"
 	"tidemark/history"
 	"tidemark/history/edn"
+	"tidemark/history/plain"
 )
 
 // readJepsen reads a history in the format of Jepsen's Kafka workload, and says what was read.
@@ -70,7 +71,7 @@ func tellOrigins(w io.Writer, v checker.Verdict, origins edn.Origins) {
 			names = append(names, origin(origins, op))
 		}
 		if len(names) > 0 {
-			fmt.Fprintf(w, "%s on %s, seen in %s\n", f.Class, f.Partition, strings.Join(names, ", "))
+			fmt.Fprintln(w, plain.Line(fmt.Sprintf("%s on %s, seen in %s", f.Class, f.Partition, strings.Join(names, ", "))))
 		}
 	}
 }

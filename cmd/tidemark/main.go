@@ -15,6 +15,7 @@ import (
 
 	"tidemark/checker"
 	"tidemark/harness"
+	"tidemark/history/plain"
 )
 
 // The exit codes. A violation outranks everything.
@@ -77,8 +78,10 @@ func main() {
 	os.Exit(code)
 }
 
-// execute runs one command line and returns its exit code: results on stdout, logs and errors on stderr.
+// execute runs one command line and returns its exit code: results on stdout, logs and errors on stderr. Whatever stood in a file or was given as an
+// argument, nothing of it steers the terminal.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	stdout, stderr = plain.NewWriter(stdout), plain.NewWriter(stderr)
 	root := rootCommand()
 	if len(args) > 1 && args[0] == "help" {
 		if found, _, err := root.Find(args[1:]); err != nil || found == root {

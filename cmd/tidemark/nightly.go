@@ -17,6 +17,7 @@ import (
 	"tidemark/broker/bug"
 	"tidemark/harness"
 	"tidemark/history"
+	"tidemark/history/plain"
 	"tidemark/results/index"
 )
 
@@ -154,7 +155,7 @@ func (n *night) carryOut(c *cobra.Command) error {
 			p = troubled(p, part, err)
 		}
 		p.Seconds, p.Load = time.Since(began).Seconds(), machineLoad()
-		fmt.Fprintf(log, "  %s after %v: %s\n", p.Status, time.Since(began).Round(time.Second), harness.Printable(p.Reason))
+		fmt.Fprintf(log, "  %s after %v: %s\n", p.Status, time.Since(began).Round(time.Second), plain.Line(p.Reason))
 		campaign.Parts = append(campaign.Parts, p)
 		campaign.Seconds = time.Since(begun).Seconds()
 		campaign.Done = i == len(parts)-1 && c.Context().Err() == nil

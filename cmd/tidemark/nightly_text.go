@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"tidemark/harness"
+	"tidemark/history/plain"
 	"tidemark/results/index"
 )
 
@@ -61,7 +61,7 @@ func familyText(f *index.Family, standing index.Standing) string {
 	case first.Problem.Expired != "":
 		text += fmt.Sprintf("  no longer known: %s\n", fitted(first.Problem.Expired, nightColumns-20))
 	case first.Problem.Replay != "":
-		text += fmt.Sprintf("  %s\n", harness.Printable(first.Problem.Replay))
+		text += fmt.Sprintf("  %s\n", plain.Line(first.Problem.Replay))
 	default:
 		text += fmt.Sprintf("  %s\n", fitted(first.Problem.Reason, nightColumns-2))
 	}
@@ -70,7 +70,7 @@ func familyText(f *index.Family, standing index.Standing) string {
 
 // fitted is a text in one line of at most so many characters.
 func fitted(text string, most int) string {
-	line := []rune(harness.Printable(strings.ReplaceAll(text, "\n", " ")))
+	line := []rune(plain.Line(text))
 	if len(line) <= most {
 		return string(line)
 	}

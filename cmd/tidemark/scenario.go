@@ -11,6 +11,7 @@ import (
 	"tidemark/broker/bug"
 	"tidemark/harness"
 	"tidemark/history"
+	"tidemark/history/plain"
 )
 
 // seeded is the run that the flags describe, with its seed.
@@ -42,7 +43,7 @@ func (o *options) told(c *cobra.Command, path string) (history.Run, string, erro
 	if err != nil {
 		return run, "", usage(fmt.Errorf("--scenario: %w", err))
 	}
-	fmt.Fprintf(c.ErrOrStderr(), "scenario %s, which tells: %s\n", path, harness.Printable(outcome))
+	fmt.Fprintf(c.ErrOrStderr(), "scenario %s, which tells: %s\n", path, plain.Line(outcome))
 	if o.given("seed") {
 		if run.Seed, err = parseSeed("seed", o.seed); err != nil {
 			return run, "", err

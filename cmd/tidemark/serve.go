@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tidemark/harness"
+	"tidemark/history/plain"
 	"tidemark/results/index"
 )
 
@@ -110,7 +111,7 @@ func indexCommand() *cobra.Command {
 			}
 			fmt.Fprintf(c.OutOrStdout(), "%s: %s and %s\n", filepath.Join(dirOf(args), "campaigns", "index.html"), counted(len(x.Campaigns), "campaign"), counted(len(x.Runs), "run"))
 			for _, text := range x.Unread {
-				fmt.Fprintln(c.ErrOrStderr(), "tidemark: not read:", harness.Printable(text))
+				fmt.Fprintln(c.ErrOrStderr(), "tidemark: not read:", plain.Line(text))
 			}
 			return nil
 		},
@@ -195,7 +196,7 @@ func pruneCommand() *cobra.Command {
 					word = "would be removed:"
 				}
 				for _, name := range names {
-					fmt.Fprintln(c.OutOrStdout(), word, harness.Printable(filepath.Join(dirOf(args), "runs", name)))
+					fmt.Fprintln(c.OutOrStdout(), word, plain.Line(filepath.Join(dirOf(args), "runs", name)))
 				}
 				if len(names) == 0 {
 					fmt.Fprintln(c.OutOrStdout(), "all runs are within the bounds")

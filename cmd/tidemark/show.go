@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	"tidemark/harness"
 	"tidemark/history"
+	"tidemark/history/plain"
 	"tidemark/results"
 )
 
@@ -80,9 +82,13 @@ func show(w io.Writer, d results.Dir, res *harness.Result, asJSON bool) error {
 }
 
 func printJSON(w io.Writer, value any, code int) error {
-	enc := json.NewEncoder(w)
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(value); err != nil {
+		return trouble(err)
+	}
+	if _, err := plain.Raw(w).Write(plain.JSON(out.Bytes())); err != nil {
 		return trouble(err)
 	}
 	return ended(code)

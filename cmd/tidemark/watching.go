@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"tidemark/harness"
+	"tidemark/history/plain"
 )
 
 // redrawEvery is how often the line that shows a run's progress is drawn anew.
@@ -62,7 +63,7 @@ func (w *watching) tell(p harness.Progress) {
 	}
 	w.drawn = time.Now()
 	line := []rune(progressText(p, w.total))
-	fmt.Fprintf(w.log, "\r%s\x1b[K", string(line[:min(len(line), w.width-1)])) // a longer one would break, and could not be drawn over
+	fmt.Fprintf(plain.Raw(w.log), "\r%s\x1b[K", plain.Line(string(line[:min(len(line), w.width-1)]))) // a longer one would break, and could not be drawn over
 }
 
 // say writes a line that stays.
@@ -82,7 +83,7 @@ func (w *watching) end() {
 
 func (w *watching) clear() {
 	if w.width > 0 {
-		fmt.Fprint(w.log, "\r\x1b[K")
+		fmt.Fprint(plain.Raw(w.log), "\r\x1b[K")
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -249,5 +250,5 @@ func clip(text string, max int) string {
 	if len(text) > max {
 		text = text[:max] + "…"
 	}
-	return valid(text)
+	return strings.ToValidUTF8(text, "\uFFFD")
 }

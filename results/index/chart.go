@@ -5,6 +5,8 @@ import (
 	"math"
 	"net/url"
 	"strings"
+
+	"tidemark/history/plain"
 )
 
 // The size of a chart, in units of its picture.
@@ -64,7 +66,7 @@ func draw(title string, points []Point, up string, figure func(Point) float64, w
 			y -= (chartHeight - 2*chartMargin) * value / top
 		}
 		fmt.Fprintf(&path, "%.1f,%.1f ", x, y)
-		c.Dots = append(c.Dots, dot{math.Round(10*x) / 10, math.Round(10*y) / 10, p.Status, line(fmt.Sprintf("%s: %s, %s", p.Name, word(figure(p)), p.Status)),
+		c.Dots = append(c.Dots, dot{math.Round(10*x) / 10, math.Round(10*y) / 10, p.Status, plain.Line(fmt.Sprintf("%s: %s, %s", p.Name, word(figure(p)), p.Status)),
 			up + campaignsDir + "/" + url.PathEscape(p.Name) + "/" + pageFile})
 	}
 	c.Line = strings.TrimSpace(path.String())

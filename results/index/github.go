@@ -3,6 +3,8 @@ package index
 import (
 	"fmt"
 	"strings"
+
+	"tidemark/history/plain"
 )
 
 // summaryBytesMax bounds a summary: GitHub drops one of more than 1 MiB whole.
@@ -37,7 +39,7 @@ func Summary(c Campaign, d Difference) string {
 	out.WriteString("| part | status | runs | valid | invalid | known | vacuous | unknown | errors | time |  |\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---|\n")
 	for i := range c.Parts {
 		p := &c.Parts[i]
-		fmt.Fprintf(&out, "| %s | %s | %d | %s | %d | %s | %s |\n", markdown(clipRunes(p.title(), nameMax)), p.Status, p.Runs, strings.Join(p.Verdicts(), " | "),
+		fmt.Fprintf(&out, "| %s | %s | %d | %s | %d | %s | %s |\n", markdown(clipRunes(p.title(), nameMax)), markdown(string(p.Status)), p.Runs, strings.Join(p.Verdicts(), " | "),
 			p.Errors, lasted(p.Seconds), markdown(clipRunes(p.Reason, summaryTextMax)))
 	}
 	left, most := 0, room(len(d.Changes))
@@ -61,7 +63,7 @@ func Summary(c Campaign, d Difference) string {
 	if left > 0 {
 		fmt.Fprintf(&out, "\nThere is no room for %s more; `%s` and `%s` among the artefacts have them all.\n", counted(left, "problem"), pageFile, campaignFile)
 	}
-	return out.String()
+	return plain.Lines(out.String())
 }
 
 // bugText says that a campaign had a known bug on; "" if it had not.
@@ -80,7 +82,7 @@ func familyLines(f *Family, most int) string {
 	c := f.First()
 	p := &c.Problem
 	var out strings.Builder
-	fmt.Fprintf(&out, "- **%s** (%s, %s)", markdown(clipRunes(f.Title(), min(most, nameMax))), p.Kind, markdown(clipRunes(f.Shown(), min(most, nameMax))))
+	fmt.Fprintf(&out, "- **%s** (%s, %s)", markdown(clipRunes(f.Title(), min(most, nameMax))), markdown(string(p.Kind)), markdown(clipRunes(f.Shown(), min(most, nameMax))))
 	if c.Subject != "" {
 		fmt.Fprintf(&out, " on %s", markdown(clipRunes(c.Subject, nameMax)))
 	}
@@ -181,5 +183,5 @@ func bounded(level string, all []string) []string {
 func command(level, title, message string) string {
 	escape := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
-	return fmt.Sprintf("::%s title=%s::%s", level, property.Replace(line(clipRunes(title, nameMax))), escape.Replace(lines(clipRunes(message, summaryTextMax))))
+	return fmt.Sprintf("::%s title=%s::%s", level, property.Replace(plain.Line(clipRunes(title, nameMax))), escape.Replace(plain.Lines(clipRunes(message, summaryTextMax))))
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"tidemark/history/plain"
 )
 
 // The elements of JUnit's XML, as the schema of Ant's JUnit task and that of Jenkins' xUnit plugin both want them: a test case has at most one
@@ -69,22 +71,22 @@ func JUnit(c Campaign) []byte {
 	if err != nil {
 		panic(err) // strings and numbers alone
 	}
-	return append([]byte(xml.Header), append(text, '\n')...)
+	return []byte(xml.Header + plain.Lines(string(text)) + "\n")
 }
 
 func junitPart(c Campaign, i int) junitSuite {
 	p := &c.Parts[i]
 	s := junitSuite{
-		Name: orWord(line(p.title()), "part"), Timestamp: c.Started.UTC().Format("2006-01-02T15:04:05"), Hostname: "localhost", Package: "tidemark", ID: i,
+		Name: orWord(plain.Line(p.title()), "part"), Timestamp: c.Started.UTC().Format("2006-01-02T15:04:05"), Hostname: "localhost", Package: "tidemark", ID: i,
 		Time: strconv.FormatFloat(max(0, p.Seconds), 'f', 3, 64),
 		Properties: []junitProperty{
-			{"master", strconv.FormatUint(c.Master, 10)}, {"commit", line(c.Commit)}, {"tool", line(c.Tool)}, {"build", line(c.Build)},
-			{"again", line(p.Again)}, {"status", line(string(p.Status))},
+			{"master", strconv.FormatUint(c.Master, 10)}, {"commit", plain.Line(c.Commit)}, {"tool", plain.Line(c.Tool)}, {"build", plain.Line(c.Build)},
+			{"again", plain.Line(p.Again)}, {"status", plain.Line(string(p.Status))},
 		},
 	}
-	class := "tidemark." + line(p.title())
+	class := "tidemark." + plain.Line(p.title())
 	for _, check := range p.Checks {
-		one := junitCase{Name: line(check.Name), Class: class, Time: "0"}
+		one := junitCase{Name: plain.Line(check.Name), Class: class, Time: "0"}
 		var found []Problem
 		for _, q := range p.Problems {
 			if q.Check == check.Name {
@@ -104,11 +106,11 @@ func junitPart(c Campaign, i int) junitSuite {
 	}
 	s.Tests = len(s.Cases)
 	v := p.Verdicts()
-	s.Out = fmt.Sprintf("%s\n%s: %s valid, %s invalid (%s known), %s vacuous, %s unknown, %d errors\nmaster seed %d, commit %s\nagain: %s\n", line(p.Reason),
-		counted(p.Runs, "run"), v[0], v[1], v[2], v[3], v[4], p.Errors, c.Master, orWord(line(c.Commit), "unknown"), line(p.Again))
+	s.Out = fmt.Sprintf("%s\n%s: %s valid, %s invalid (%s known), %s vacuous, %s unknown, %d errors\nmaster seed %d, commit %s\nagain: %s\n", plain.Line(p.Reason),
+		counted(p.Runs, "run"), v[0], v[1], v[2], v[3], v[4], p.Errors, c.Master, orWord(plain.Line(c.Commit), "unknown"), plain.Line(p.Again))
 	for _, text := range []string{bugText(&c), c.Busy()} {
 		if text != "" {
-			s.Out += line(text) + ".\n"
+			s.Out += plain.Line(text) + ".\n"
 		}
 	}
 	return s
@@ -139,16 +141,16 @@ func (one *junitCase) judge(found []Problem, p *Part) {
 	}
 	switch {
 	case worst != nil:
-		wrong := &junitWrong{Message: line(worst.Signature + ": " + worst.Reason), Type: line(string(worst.Kind)), Text: junitText(found)}
+		wrong := &junitWrong{Message: plain.Line(worst.Signature + ": " + worst.Reason), Type: plain.Line(string(worst.Kind)), Text: junitText(found)}
 		if worst.Kind == Violation || worst.Kind == Missed {
 			one.Failure = wrong
 		} else {
 			one.Error = wrong
 		}
 	case known != nil:
-		one.Skipped = &junitSkipped{line(fmt.Sprintf("known until %s: %s (%s)", known.Until, known.Known, known.Signature))}
+		one.Skipped = &junitSkipped{plain.Line(fmt.Sprintf("known until %s: %s (%s)", known.Until, known.Known, known.Signature))}
 	case p.Status == Skipped:
-		one.Skipped = &junitSkipped{line(p.Reason)}
+		one.Skipped = &junitSkipped{plain.Line(p.Reason)}
 	case p.Status == Interrupted:
 		one.Skipped = &junitSkipped{"interrupted before it came to its end"}
 	}
@@ -161,21 +163,21 @@ func junitText(found []Problem) string {
 			fmt.Fprintf(&out, "and %d more, see %s\n", len(found)-i, campaignFile)
 			break
 		}
-		fmt.Fprintf(&out, "%s\n  %s\n  in %s, the first: seed %d\n", line(q.Signature), line(q.told()), counted(q.Count, "run"), q.Seed)
+		fmt.Fprintf(&out, "%s\n  %s\n  in %s, the first: seed %d\n", plain.Line(q.Signature), plain.Line(q.told()), counted(q.Count, "run"), q.Seed)
 		if q.Replay != "" {
-			fmt.Fprintf(&out, "  replay: %s\n", line(q.Replay))
+			fmt.Fprintf(&out, "  replay: %s\n", plain.Line(q.Replay))
 		}
 		if q.Run != "" {
-			fmt.Fprintf(&out, "  report: %s/%s/%s\n", runsDir, line(q.Run), reportFile)
+			fmt.Fprintf(&out, "  report: %s/%s/%s\n", runsDir, plain.Line(q.Run), reportFile)
 		}
 		if q.Smallest != "" {
-			fmt.Fprintf(&out, "  what shrinking left of it: %s/%s/%s\n", runsDir, line(q.Smallest), reportFile)
+			fmt.Fprintf(&out, "  what shrinking left of it: %s/%s/%s\n", runsDir, plain.Line(q.Smallest), reportFile)
 		}
 		if q.Expired != "" {
-			fmt.Fprintf(&out, "  no longer known: %s\n", line(q.Expired))
+			fmt.Fprintf(&out, "  no longer known: %s\n", plain.Line(q.Expired))
 		}
 		if q.Known != "" {
-			fmt.Fprintf(&out, "  known until %s: %s\n", line(q.Until), line(q.Known))
+			fmt.Fprintf(&out, "  known until %s: %s\n", plain.Line(q.Until), plain.Line(q.Known))
 		}
 	}
 	return out.String()

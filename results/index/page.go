@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"tidemark/checker"
+	"tidemark/history/plain"
 )
 
 //go:embed page/index.html page/index.css page/index.js
@@ -24,7 +25,7 @@ var (
 	styleText    = asset("page/index.css")
 	scriptText   = asset("page/index.js")
 	pageTemplate = template.Must(template.New("index.html").Funcs(template.FuncMap{
-		"line": line, "lasted": lasted, "size": size, "counted": counted, "grouped": grouped, "path": url.PathEscape,
+		"line": plain.Line, "lasted": lasted, "size": size, "counted": counted, "grouped": grouped, "path": url.PathEscape,
 		"percent": func(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) },
 	}).Parse(asset("page/index.html")))
 )
@@ -123,11 +124,11 @@ func (x *Index) WritePage(w io.Writer, name string, served bool) error {
 	p := page{Up: "../", Policy: policy, Style: template.CSS(styleText), Script: template.JS(scriptText), Title: "Tidemark: runs and campaigns", Served: served, Left: x.Left, Campaigns: len(x.Campaigns) > 0}
 	if name == "" {
 		for _, text := range x.Unread {
-			p.Unread = append(p.Unread, line(text))
+			p.Unread = append(p.Unread, plain.Line(text))
 		}
 	} else {
 		p.Up, p.One = "../../", true
-		p.Title = "Tidemark: " + line(name)
+		p.Title = "Tidemark: " + plain.Line(name)
 	}
 	for _, of := range Labels(x.Campaigns) {
 		last := len(of) - 1
@@ -149,7 +150,7 @@ func (x *Index) WritePage(w io.Writer, name string, served bool) error {
 		}
 		p.RunsLeft = len(x.Runs) - len(p.Runs)
 	}
-	if err := pageTemplate.Execute(w, p); err != nil {
+	if err := pageTemplate.Execute(plain.NewWriter(w), p); err != nil {
 		return fmt.Errorf("write the page: %w", err)
 	}
 	return nil
@@ -230,7 +231,7 @@ func (x *Index) groups(d Difference, up string) []group {
 			if g.Count++; g.Count == 1 {
 				g.Newest = row(r, up)
 			} else if len(g.Others) < runsOfChange {
-				g.Others = append(g.Others, link{line(r.Name), runHref(r.Name, up)})
+				g.Others = append(g.Others, link{plain.Line(r.Name), runHref(r.Name, up)})
 			}
 		}
 		if g.Count > 0 && !slices.ContainsFunc(out, func(o group) bool { return o.Signature == g.Signature && o.Newest.Target == g.Newest.Target }) {
@@ -245,7 +246,7 @@ func (x *Index) links(names []string, up string) []link {
 	var out []link
 	for _, name := range names {
 		if slices.ContainsFunc(x.Runs, func(r Run) bool { return r.Name == name && r.Report }) {
-			out = append(out, link{line(name), runHref(name, up)})
+			out = append(out, link{plain.Line(name), runHref(name, up)})
 		}
 	}
 	return out

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"tidemark/history/plain"
 )
 
 // Server serves the index of one directory over HTTP, to be read on the same machine:
@@ -120,7 +122,7 @@ func thisMachine(host string) bool {
 func refuse(w http.ResponseWriter, code int, why string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(code)
-	_, _ = io.WriteString(w, "tidemark: "+line(why)+"\n") // the other side may be gone
+	_, _ = io.WriteString(w, "tidemark: "+plain.Line(why)+"\n") // the other side may be gone
 }
 
 func (s *Server) get(w http.ResponseWriter, r *http.Request) {
@@ -170,12 +172,12 @@ func parse(p string) asked {
 	case p == "/index.json":
 		return asked{kind: askListing}
 	case len(parts) == 2 && parts[0] == runsDir:
-		if name, ok := strings.CutSuffix(parts[1], ".zip"); ok && plain(name) {
+		if name, ok := strings.CutSuffix(parts[1], ".zip"); ok && entryName(name) {
 			return asked{kind: askArchive, name: name}
 		}
-	case len(parts) == 3 && parts[0] == runsDir && plain(parts[1]) && runName.MatchString(parts[2]):
+	case len(parts) == 3 && parts[0] == runsDir && entryName(parts[1]) && runName.MatchString(parts[2]):
 		return asked{kind: askFile, name: parts[1], file: path.Join(runsDir, parts[1], parts[2]), mime: mimeOf(parts[2])}
-	case len(parts) == 3 && parts[0] == campaignsDir && plain(parts[1]):
+	case len(parts) == 3 && parts[0] == campaignsDir && entryName(parts[1]):
 		if parts[2] == "" || parts[2] == pageFile {
 			return asked{kind: askCampaign, name: parts[1]}
 		}
@@ -186,8 +188,8 @@ func parse(p string) asked {
 	return asked{}
 }
 
-// plain reports whether a name can be that of an entry in a directory of runs or campaigns.
-func plain(name string) bool {
+// entryName reports whether a name can be that of an entry in a directory of runs or campaigns.
+func entryName(name string) bool {
 	return name != "" && !strings.HasPrefix(name, ".") && !strings.ContainsAny(name, "/\\\x00") && len(name) <= 255
 }
 

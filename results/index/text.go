@@ -6,35 +6,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
+
+	"tidemark/history/plain"
 )
-
-// valid is a text without bytes that are no UTF-8.
-func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
-
-// line is a text in one line, without anything that steers a terminal or turns the direction of writing: what a message put into a name or
-// a log may be any of it.
-func line(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\r' || r == '\t':
-			return ' '
-		case unicode.IsPrint(r):
-			return r
-		default:
-			return unicode.ReplacementChar
-		}
-	}, valid(text))
-}
-
-// lines is a text of several lines, otherwise as line.
-func lines(text string) string {
-	parts := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	for i := range parts {
-		parts[i] = line(parts[i])
-	}
-	return strings.Join(parts, "\n")
-}
 
 // counted is a number of things in words.
 func counted(n int, what string) string {
@@ -78,7 +52,7 @@ func size(bytes int64) string {
 // markdown is a text that GitHub's Markdown shows as it is: every character that could begin a mark stands as a reference, which is never one.
 func markdown(text string) string {
 	var out strings.Builder
-	for _, r := range line(text) {
+	for _, r := range plain.Line(text) {
 		if strings.ContainsRune("\\`*_{}[]()<>#+-!|~$&:@\"'=^/", r) {
 			fmt.Fprintf(&out, "&#%d;", r)
 		} else {
@@ -92,4 +66,6 @@ func markdown(text string) string {
 func code(text string) string { return "<code>" + markdown(text) + "</code>" }
 
 // block is a text of several lines in a block that is shown as it is.
-func block(text string) string { return "<pre>" + html.EscapeString(lines(text)) + "</pre>" }
+func block(text string) string {
+	return "<pre>" + html.EscapeString(plain.Lines(strings.TrimRight(text, "\n"))) + "</pre>"
+}
