@@ -9,15 +9,16 @@ import (
 	"tidemark/checker"
 	"tidemark/history"
 	"tidemark/results"
-	"tidemark/results/index"
 )
 
 // errBegun is all that is known of a run as long as it has neither a verdict nor trouble.
-var errBegun = errors.New("no verdict was written; " + index.UnderWay + ", or its harness was killed")
+var errBegun = errors.New("no verdict was written; it is under way, or its harness was killed")
 
 // SaveBegun writes results and page of a run that is about to start, so that there is a page whatever happens.
 func SaveBegun(d results.Dir, run history.Run) error {
-	return d.Finish(cutOutcome(d, run, &history.History{}, "", errBegun), &history.History{})
+	o := cutOutcome(d, run, &history.History{}, "", errBegun)
+	o.UnderWay = true
+	return d.Finish(o, &history.History{})
 }
 
 // SaveCut writes results and page of a run that why kept from coming to its end, by what its history tells. h is nil where the directory has

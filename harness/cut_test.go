@@ -33,14 +33,14 @@ func TestARunThatWasInterruptedHasAPage(t *testing.T) {
 		if err := SaveBegun(d, run); err != nil {
 			t.Fatal(err)
 		}
-		if o, err := d.Outcome(); err != nil || o.Verdict.Status != checker.Unknown || !strings.Contains(o.Verdict.Reason, "under way, or its harness was killed") {
+		if o, err := d.Outcome(); err != nil || o.Verdict.Status != checker.Unknown || !o.UnderWay || !strings.Contains(o.Verdict.Reason, "under way, or its harness was killed") {
 			t.Fatalf("begun: %+v, %v", o.Verdict, err)
 		}
 		if err := SaveCut(d, run, h, interrupted); err != nil {
 			t.Fatal(err)
 		}
-		if o, err = d.Outcome(); err != nil {
-			t.Fatal(err)
+		if o, err = d.Outcome(); err != nil || o.UnderWay {
+			t.Fatalf("it says that it is under way still: %t, %v", o.UnderWay, err)
 		}
 		text, err := os.ReadFile(d.ReportPath())
 		if err != nil {

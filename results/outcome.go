@@ -26,6 +26,7 @@ const outcomeFormat = 1
 //	replay       the line to paste that replays the run
 //	wallSeconds  seconds of real time that the run took
 //	truncated    what is missing of the journal; "" if nothing
+//	underWay     true as long as the run has neither come to its end nor to trouble; left out otherwise
 //	ground       of a run in containers, history.Ground: engine, kernel, image, and each broker's listeners
 //	shrunk       of a failing run that was shrunk: the plan that is left, and the line that replays it
 //	verdict      checker.Verdict: status, reason, findings with their witnesses, contract, stats, porcupine (the second judge)
@@ -40,6 +41,7 @@ type Outcome struct {
 	Replay    string          // the line to paste that replays the run
 	Wall      float64         // seconds of real time that the run took
 	Truncated string          // what is missing of the journal
+	UnderWay  bool            // the run has begun and not yet told how it ended: it goes on, or its harness was killed
 	Ground    *history.Ground // what a run in containers stood on; nil of a simulated one
 	Shrunk    *Shrunk         // what shrinking left of the run; nil if it was not shrunk
 }
@@ -59,6 +61,7 @@ type storedOutcome struct {
 	Replay    string          `json:"replay"`
 	Wall      float64         `json:"wallSeconds"`
 	Truncated string          `json:"truncated"`
+	UnderWay  bool            `json:"underWay,omitempty"`
 	Ground    *history.Ground `json:"ground,omitempty"`
 	Shrunk    *Shrunk         `json:"shrunk,omitempty"`
 	Verdict   checker.Verdict `json:"verdict"`
@@ -67,7 +70,7 @@ type storedOutcome struct {
 // Finish writes results.json and report.html, and porcupine.html if porcupine objects, also over those of an earlier check.
 func (d Dir) Finish(o Outcome, h *history.History) error {
 	text, err := json.MarshalIndent(storedOutcome{
-		Format: outcomeFormat, Seed: o.Run.Seed, Hash: o.Hash, Replay: o.Replay, Wall: o.Wall, Truncated: o.Truncated, Ground: o.Ground, Shrunk: o.Shrunk,
+		Format: outcomeFormat, Seed: o.Run.Seed, Hash: o.Hash, Replay: o.Replay, Wall: o.Wall, Truncated: o.Truncated, UnderWay: o.UnderWay, Ground: o.Ground, Shrunk: o.Shrunk,
 		Verdict: o.Verdict,
 	}, "", "  ")
 	if err != nil {
@@ -114,14 +117,16 @@ func (d Dir) Outcome() (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	o, err := decodeOutcome(text, run)
+	o, err := DecodeOutcome(text, run)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("%s: %w", d.file(outcomeFile), err)
 	}
 	return o, nil
 }
 
-func decodeOutcome(text []byte, run history.Run) (Outcome, error) {
+// DecodeOutcome reads what results.json holds, of a run that run.json holds. It believes no file that cannot be what Finish wrote: of another
+// format, of another run, or whose verdict is against its own findings.
+func DecodeOutcome(text []byte, run history.Run) (Outcome, error) {
 	var s storedOutcome
 	if err := decodeStrict(text, &s); err != nil {
 		return Outcome{}, err
@@ -132,11 +137,8 @@ func decodeOutcome(text []byte, run history.Run) (Outcome, error) {
 	case s.Seed != run.Seed:
 		return Outcome{}, fmt.Errorf("seed is %d, expected %d as in %s", s.Seed, run.Seed, runFile)
 	}
-	switch s.Verdict.Status {
-	case checker.Valid, checker.Invalid, checker.Unknown, checker.Vacuous:
-	default:
-		return Outcome{}, fmt.Errorf("verdict is %.80q, expected %s, %s, %s or %s", s.Verdict.Status,
-			checker.Valid, checker.Invalid, checker.Unknown, checker.Vacuous)
+	if err := s.Verdict.Credible(run); err != nil {
+		return Outcome{}, err
 	}
-	return Outcome{Run: run, Verdict: s.Verdict, Hash: s.Hash, Replay: s.Replay, Wall: s.Wall, Truncated: s.Truncated, Ground: s.Ground, Shrunk: s.Shrunk}, nil
+	return Outcome{Run: run, Verdict: s.Verdict, Hash: s.Hash, Replay: s.Replay, Wall: s.Wall, Truncated: s.Truncated, UnderWay: s.UnderWay, Ground: s.Ground, Shrunk: s.Shrunk}, nil
 }

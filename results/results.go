@@ -100,14 +100,15 @@ func Open(path string) (Dir, history.Run, error) {
 	if err != nil {
 		return Dir{}, history.Run{}, err
 	}
-	run, err := decodeRun(text)
+	run, err := DecodeRun(text)
 	if err != nil {
 		return Dir{}, history.Run{}, fmt.Errorf("%s: %w", d.file(runFile), err)
 	}
 	return d, run, nil
 }
 
-func decodeRun(text []byte) (history.Run, error) {
+// DecodeRun reads what run.json holds.
+func DecodeRun(text []byte) (history.Run, error) {
 	var run history.Run
 	if err := decodeStrict(text, &run); err != nil {
 		return history.Run{}, err

@@ -53,7 +53,7 @@ func checkCommand() *cobra.Command {
 			}
 			if contract == "" {
 				o := res.Outcome(d)
-				o.Hash, o.Wall, o.Truncated, o.Ground = before.Hash, before.Wall, truncated, before.Ground
+				o.Hash, o.Wall, o.Truncated, o.Ground, o.UnderWay = before.Hash, before.Wall, truncated, before.Ground, before.UnderWay
 				if err := d.Finish(o, res.History); err != nil {
 					return trouble(err)
 				}

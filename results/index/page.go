@@ -269,5 +269,8 @@ func row(r Run, up string) runRow {
 	default:
 		out.Word = "NO VERDICT"
 	}
+	if r.Damaged {
+		out.Word = "DAMAGED"
+	}
 	return out
 }

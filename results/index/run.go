@@ -3,14 +3,17 @@ package index
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
-	"strings"
+	"regexp"
+	"strconv"
 	"time"
 
 	"tidemark/checker"
 	"tidemark/history"
+	"tidemark/results"
 )
 
 // Run is a run directory, as the index tells of it.
@@ -20,9 +23,11 @@ type Run struct {
 	Seed      uint64         `json:"seed,string"`
 	World     string         `json:"world"`
 	Target    string         `json:"target,omitempty"`
-	Bug       string         `json:"bug,omitempty"`    // the known bug that was on
-	Status    checker.Status `json:"status,omitempty"` // "" of one that has no verdict
-	Reason    string         `json:"reason"`           // of the verdict, or why there is none
+	Bug       string         `json:"bug,omitempty"`      // the known bug that was on
+	Status    checker.Status `json:"status,omitempty"`   // "" of one that has no verdict
+	Reason    string         `json:"reason"`             // of the verdict, or why there is none
+	UnderWay  bool           `json:"underWay,omitempty"` // it has begun and not yet told how it ended
+	Damaged   bool           `json:"damaged,omitempty"`  // its files do not fit together, or are of another version: Reason says what
 	Signature string         `json:"signature,omitempty"`
 	Replay    string         `json:"replay,omitempty"`
 	Report    bool           `json:"report"`  // there is a page
@@ -61,29 +66,54 @@ func readRun(root *os.Root, name string) Run {
 	}
 	r.described = true
 	r.Started, r.Seed, r.World, r.Target, r.Bug = run.Started, run.Seed, clip(run.World, nameMax), clip(run.Target, nameMax), clip(run.Bug, nameMax)
-	var outcome struct {
-		Replay  string `json:"replay"`
-		Verdict struct {
-			Status   checker.Status `json:"status"`
-			Reason   string         `json:"reason"`
-			Findings []struct {
-				Signature string `json:"signature"`
-			} `json:"findings"`
-		} `json:"verdict"`
-	}
-	err := readJSON(root, path.Join(dir, outcomeFile), outcomeBytesMax, &outcome)
+	o, err := readOutcome(root, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		r.Reason = "no verdict: the run is under way, or was interrupted"
 	case err != nil:
-		r.Reason = "no verdict: " + clip(err.Error(), nameMax)
+		r.Reason, r.Damaged = "damaged: "+clip(err.Error(), nameMax), true
 	default:
-		r.Status, r.Reason, r.Replay = outcome.Verdict.Status, clip(outcome.Verdict.Reason, textMax), clip(outcome.Replay, textMax)
-		if r.Status == checker.Invalid && len(outcome.Verdict.Findings) > 0 {
-			r.Signature = clip(outcome.Verdict.Findings[0].Signature, nameMax)
+		r.Status, r.Reason, r.UnderWay, r.Replay = o.Verdict.Status, clip(o.Verdict.Reason, textMax), o.UnderWay, clip(o.Replay, textMax)
+		if r.Status == checker.Invalid {
+			r.Signature = clip(o.Verdict.Findings[0].Signature, nameMax) // which is a violation, as those stand first
 		}
 	}
 	return r
+}
+
+// readOutcome reads a run's results as package results does: what does not fit together has an error that says what does not.
+func readOutcome(root *os.Root, name string) (results.Outcome, error) {
+	dir := path.Join(runsDir, name)
+	text, err := readFile(root, path.Join(dir, runFile), runBytesMax)
+	if err != nil {
+		return results.Outcome{}, fmt.Errorf("%s: %w", runFile, err)
+	}
+	run, err := results.DecodeRun(text)
+	if err != nil {
+		return results.Outcome{}, fmt.Errorf("%s: %w", runFile, err)
+	}
+	if seed := seedOf(name); seed != "" && seed != strconv.FormatUint(run.Seed, 10) {
+		return results.Outcome{}, fmt.Errorf("%s: seed is %d, expected %s as in the directory's name", runFile, run.Seed, seed)
+	}
+	if text, err = readFile(root, path.Join(dir, outcomeFile), outcomeBytesMax); err != nil {
+		return results.Outcome{}, fmt.Errorf("%s: %w", outcomeFile, err)
+	}
+	o, err := results.DecodeOutcome(text, run)
+	if err != nil {
+		return o, fmt.Errorf("%s: %w", outcomeFile, err)
+	}
+	return o, nil
+}
+
+// runDir matches the name that a run's directory is given, see results.Create.
+var runDir = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}Z-([0-9]{1,20})(-[0-9]+)?$`)
+
+// seedOf is the seed in a directory's name; "" if it was given another.
+func seedOf(name string) string {
+	if parts := runDir.FindStringSubmatch(name); parts != nil {
+		return parts[1]
+	}
+	return ""
 }
 
 // startOf is when a run started, as its directory's name says.
@@ -122,16 +152,13 @@ func filesOf(root *os.Root, dir string) (files []fs.FileInfo) {
 // busyFor is how long after its start a run without a verdict may still be under way.
 const busyFor = 12 * time.Hour
 
-// UnderWay stands in the reason of a run's verdict as long as it has none of its own.
-const UnderWay = "it is under way"
-
 // kept is the runs as retention sees them. Whatever else lies beside them is not its business.
 func (x *Index) kept(now time.Time) (out []Kept) {
 	for _, r := range x.Runs {
 		if !r.described {
 			continue
 		}
-		begun := r.Status == "" || r.Status == checker.Unknown && strings.Contains(r.Reason, UnderWay)
+		begun := r.Status == "" || r.UnderWay
 		out = append(out, Kept{
 			Name: r.Name, Started: r.Started, Bytes: r.Bytes, Signature: r.Signature,
 			Failing: r.Status != checker.Valid && r.Status != checker.Vacuous,
