@@ -63,6 +63,9 @@ func (c *Cluster) Resume(b history.BrokerID) error {
 // Start starts a broker again on the volumes that it left, and returns when it listens.
 func (c *Cluster) Start(b history.BrokerID) error {
 	return c.act("start", b, func(m *machine) error {
+		if err := c.brokers.admit(m); err != nil {
+			return err
+		}
 		before, err := c.inspect(m.broker)
 		if err != nil {
 			return err

@@ -21,6 +21,8 @@ type subject interface {
 	process(m *machine) (targets.Process, error)
 	// greet finds out what clients must know of the brokers, which listen by now.
 	greet() error
+	// admit waits until the cluster takes a broker in that it knows from before, whose process is gone.
+	admit(m *machine) error
 	// startBound is how long a broker may take until it listens.
 	startBound() time.Duration
 	// elect makes a replica a partition's leader cleanly, reassign moves a partition to other replicas: see world.Cluster.

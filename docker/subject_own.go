@@ -33,6 +33,8 @@ func (o ownBrokers) reassign(p history.Partition, to []history.BrokerID, timeout
 	return o.reassignByRequest(p, to, timeout)
 }
 
+func (o ownBrokers) admit(*machine) error { return nil }
+
 func (o ownBrokers) startBound() time.Duration { return startBound }
 
 func (o ownBrokers) news(m *machine) error { return o.readSteps(m) }

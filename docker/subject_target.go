@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tidemark/docker/targets"
+	"tidemark/docker/watch"
 	"tidemark/world"
 )
 
@@ -57,5 +58,26 @@ func (t *targetBrokers) process(m *machine) (targets.Process, error) {
 }
 
 func (t *targetBrokers) greet() error { return t.cluster.negotiate(t.cluster.machines[0]) }
+
+// admitBound is how long a broker's registration in ZooKeeper may outlive its process: a session there is six seconds where nobody says, and ends up
+// to a third later.
+const admitBound = 30 * time.Second
+
+// admit waits until ZooKeeper has forgotten the process that was killed: while its session lasts, a broker that registers again under its id finds it
+// taken and exits (KafkaHealthcheck.scala up to 1.0, KafkaZkClient.scala after). An operator's supervisor tries until it may; here it is awaited. A
+// ZooKeeper that cannot tell holds up nobody for longer than the bound.
+func (t *targetBrokers) admit(m *machine) error {
+	if t.keeper == nil {
+		return nil
+	}
+	err := t.administer(admitBound, func(nodes watch.AdminNodes) (bool, error) { return watch.Forgotten(nodes, m.id) })
+	if t.cluster.env.ctx.Err() != nil {
+		return err
+	}
+	if err != nil {
+		t.cluster.opt.Say(fmt.Sprintf("broker %d is started although ZooKeeper may still hold its registration: %v", m.id, err))
+	}
+	return nil
+}
 
 func (t *targetBrokers) startBound() time.Duration { return targetStartBound }

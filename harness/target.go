@@ -134,8 +134,8 @@ func Site(run history.Run) targets.Site {
 // The load that brokers of a target are offered where nobody says: they live in real time on a machine that they share, and answer each producer after
 // tens of milliseconds. Only if many wait at once does a minute hold writes enough for faults to meet.
 const (
-	TargetRate    = 400.0 // operations a second, all clients together
-	TargetWriters = 12    // producers
+	TargetRate    = 800.0 // operations a second, all clients together
+	TargetWriters = 48    // producers
 )
 
 // votersMax is how many brokers are the controller quorum.

@@ -19,6 +19,9 @@ const (
 	electNode    = "/admin/preferred_replica_election"
 )
 
+// brokersNode is above the brokers' registrations.
+const brokersNode = "/brokers/ids"
+
 // AdminNodes is ZooKeeper's nodes to an administrator. Create fails with ErrNodeExists where there is one.
 type AdminNodes interface {
 	Nodes
@@ -69,6 +72,18 @@ func ReassignStep(nodes AdminNodes, p history.Partition, to []history.BrokerID) 
 	}
 	err = askFor(nodes, reassignNode, wantedPartition{p.Topic, p.Index, to})
 	return err == nil, err
+}
+
+// Forgotten reports whether a broker's registration is gone: it is the session's of the process that made it. The error says that it is not, or why
+// that is not known.
+func Forgotten(nodes Nodes, b history.BrokerID) (gone bool, err error) {
+	switch _, _, err := nodes.Get(fmt.Sprintf("%s/%d", brokersNode, b)); {
+	case errors.Is(err, ErrNoNode):
+		return true, nil
+	case err != nil:
+		return false, err
+	}
+	return false, fmt.Errorf("broker %d is registered still", b)
 }
 
 // askFor writes what is asked for, once nothing else is: the controller takes up one node at a time.

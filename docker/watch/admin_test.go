@@ -82,3 +82,16 @@ func TestAReassignmentByNodes(t *testing.T) {
 		t.Errorf("to where it is: %t, %v", done, err)
 	}
 }
+
+// TestARegistrationIsForgotten: a broker may start again once the session of the process that it was is over.
+func TestARegistrationIsForgotten(t *testing.T) {
+	z := kafkas()
+	z["/brokers/ids/2"] = `{"host":"b2","port":9092}`
+	if gone, err := watch.Forgotten(z, 2); gone || err == nil {
+		t.Errorf("gone %t, %v, expected an error that it is registered still", gone, err)
+	}
+	delete(z, "/brokers/ids/2")
+	if gone, err := watch.Forgotten(z, 2); !gone || err != nil {
+		t.Errorf("gone %t, %v, expected that it is", gone, err)
+	}
+}
