@@ -30,6 +30,7 @@ type Cluster struct {
 	network  string
 	direct   bool            // this machine reaches the containers at their own addresses
 	machines []*machine      // ascending by id
+	quorum   []*machine      // the controllers that are no brokers, ascending by id
 	keeper   *machine        // the ZooKeeper beside them, nil where there is none
 	speaks   map[int16]int16 // the newest version of each API that the brokers speak; nil: all
 	http     *http.Client
@@ -45,6 +46,7 @@ type Cluster struct {
 var (
 	_ world.Cluster  = (*Cluster)(nil)
 	_ world.Together = (*Cluster)(nil)
+	_ world.Isolated = (*Cluster)(nil)
 )
 
 // machine is one broker and its sidecar.
@@ -123,6 +125,11 @@ func newCluster(env *Env, engine *Engine, opt Options) (*Cluster, error) {
 		for i, n := range opt.Site.Nodes {
 			c.add(history.BrokerID(n.ID)).node = i
 		}
+		for i, n := range opt.Site.Quorum {
+			m := newMachine(history.BrokerID(n.ID), fmt.Sprintf("%s-%d", c.network, n.ID))
+			m.node = i
+			c.quorum = append(c.quorum, m)
+		}
 		if opt.Target.Keeper {
 			c.keeper = newMachine(history.ZooKeeper, c.network+"-zookeeper")
 		}
@@ -147,12 +154,15 @@ func newMachine(b history.BrokerID, name string) *machine {
 	return &machine{id: b, sidecar: name + "-agent", broker: name, last: map[history.Partition]history.ReplicaState{}}
 }
 
+// kafkas are the machines on which Kafka runs: the brokers, and the controllers beside them.
+func (c *Cluster) kafkas() []*machine { return slices.Concat(c.machines, c.quorum) }
+
 // everything is every machine, whatever runs on it.
 func (c *Cluster) everything() []*machine {
 	if c.keeper == nil {
-		return c.machines
+		return c.kafkas()
 	}
-	return append(slices.Clone(c.machines), c.keeper)
+	return append(c.kafkas(), c.keeper)
 }
 
 // bringUp starts everything: the network, then every sidecar, then, with the addresses known, every broker.
@@ -227,11 +237,12 @@ func (c *Cluster) machine(b history.BrokerID) (*machine, error) {
 	if b == history.ZooKeeper && c.keeper != nil {
 		return c.keeper, nil
 	}
-	i := slices.IndexFunc(c.machines, func(m *machine) bool { return m.id == b })
+	all := c.kafkas()
+	i := slices.IndexFunc(all, func(m *machine) bool { return m.id == b })
 	if i < 0 {
 		return nil, fmt.Errorf("broker %d does not exist, expected one of %v", b, c.Brokers())
 	}
-	return c.machines[i], nil
+	return all[i], nil
 }
 
 // volumes are the names of a broker's volumes: of its partitions, and of its controller log.
@@ -283,9 +294,14 @@ func (c *Cluster) Published(b history.BrokerID) string {
 }
 
 // Brokers lists every broker, ascending.
-func (c *Cluster) Brokers() []history.BrokerID {
-	ids := make([]history.BrokerID, len(c.machines))
-	for i, m := range c.machines {
+func (c *Cluster) Brokers() []history.BrokerID { return idsOf(c.machines) }
+
+// Controllers lists the controllers that are no brokers, ascending.
+func (c *Cluster) Controllers() []history.BrokerID { return idsOf(c.quorum) }
+
+func idsOf(machines []*machine) []history.BrokerID {
+	ids := make([]history.BrokerID, len(machines))
+	for i, m := range machines {
 		ids[i] = m.id
 	}
 	return ids

@@ -97,8 +97,11 @@ func (c *Cluster) makeSidecar(m *machine) (testcontainers.Container, error) {
 
 // alias is a machine's name on the cluster's network.
 func (c *Cluster) alias(m *machine) string {
-	if m == c.keeper {
+	switch {
+	case m == c.keeper:
 		return "zookeeper"
+	case slices.Contains(c.quorum, m):
+		return fmt.Sprintf("controller-%d", m.id)
 	}
 	return fmt.Sprintf("broker-%d", m.id)
 }

@@ -73,8 +73,11 @@ func (c *Cluster) published(m *machine) []int {
 
 // ports are where a machine listens to clients: to those on the engine's machine, and to those on the cluster's network.
 func (c *Cluster) ports(m *machine) (outside, inside int) {
-	if m == c.keeper {
+	switch {
+	case m == c.keeper:
 		return targets.KeeperPort, targets.KeeperPort
+	case slices.Contains(c.quorum, m):
+		return agent.ControllerPort, agent.ControllerPort
 	}
 	return externalPort, agent.BrokerPort
 }

@@ -70,7 +70,10 @@ func (c *Cluster) interception(m *machine) agent.Interception {
 		},
 		Clients: []uint16{agent.BrokerPort, externalPort},
 	}
-	for _, o := range c.machines {
+	if slices.Contains(c.quorum, m) {
+		what.Clients = []uint16{agent.ControllerPort}
+	}
+	for _, o := range c.kafkas() {
 		if o != m {
 			what.Peers = append(what.Peers, agent.Peer{ID: o.id, Address: o.ip()})
 		}
@@ -276,7 +279,7 @@ func (c *Cluster) tellUnread() {
 	if !c.opt.Messages {
 		return
 	}
-	for _, m := range c.machines {
+	for _, m := range c.kafkas() {
 		ctx, cancel := context.WithTimeout(c.env.ctx, engineBound)
 		s, err := m.agent.Passed(ctx)
 		cancel()

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"time"
 
 	"tidemark/docker/targets"
@@ -40,8 +41,9 @@ func (t *targetBrokers) introduce() error {
 	}
 	id[0] &= 0x7f // Kafka's tools take an id that begins with "-" for an option
 	t.site.Cluster = base64.RawURLEncoding.EncodeToString(id[:])
-	for _, m := range t.cluster.machines {
-		t.site.Nodes[m.node].Address, t.site.Nodes[m.node].Published = m.address, m.published
+	for _, m := range t.cluster.kafkas() {
+		n := t.node(m)
+		n.Address, n.Published = m.address, m.published
 	}
 	if k := t.cluster.keeper; k != nil {
 		t.site.Keeper = k.address
@@ -54,7 +56,15 @@ func (t *targetBrokers) process(m *machine) (targets.Process, error) {
 	if m == t.cluster.keeper {
 		return t.target.KeeperProcess(), nil
 	}
-	return t.target.Process(t.site, t.site.Nodes[m.node])
+	return t.target.Process(t.site, *t.node(m))
+}
+
+// node is what a machine is among the site's.
+func (t *targetBrokers) node(m *machine) *targets.Node {
+	if slices.Contains(t.cluster.quorum, m) {
+		return &t.site.Quorum[m.node]
+	}
+	return &t.site.Nodes[m.node]
 }
 
 func (t *targetBrokers) greet() error { return t.cluster.negotiate(t.cluster.machines[0]) }

@@ -34,7 +34,7 @@ func ExamineTargets(ctx context.Context) []Finding {
 }
 
 // examinedTargets stand for the makes and eras that differ in what they need or admit.
-var examinedTargets = []string{"apache-kafka:0.10.2.2", "apache-kafka:1.1.1", "apache-kafka:2.8.2", "apache-kafka:3.9.1", "apache-kafka:4.1.0", "apache-kafka:4.4.0"}
+var examinedTargets = []string{"apache-kafka:0.10.2.2", "apache-kafka:1.1.1", "apache-kafka:2.8.2", "apache-kafka:3.9.1", "apache-kafka:4.1.0", "apache-kafka-isolated:4.1.0", "apache-kafka:4.4.0"}
 
 // examineBuilt lists the images that were made.
 func (e *Engine) examineBuilt(ctx context.Context) Finding {
@@ -57,9 +57,12 @@ func (e *Engine) examineBuilt(ctx context.Context) Finding {
 // describeTarget says of a target what it needs here, and what of what runs in containers can have it leaves out: faults, and options.
 func describeTarget(t targets.Target, made []Built) string {
 	needs := []string{fmt.Sprintf("its image (%s)", imageWords(t, made))}
-	if t.Keeper {
+	switch {
+	case t.Keeper:
 		needs = append(needs, "a ZooKeeper beside its brokers, in a container of its own")
-	} else {
+	case t.Isolated:
+		needs = append(needs, "three controllers beside its brokers, each in a container of its own")
+	default:
 		needs = append(needs, "three brokers, or all if fewer, as its controller quorum")
 	}
 	needs = append(needs, fmt.Sprintf("%d MiB for each container at most, and about %v until a broker has started", memoryStock>>20, t.Startup))

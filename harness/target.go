@@ -108,7 +108,7 @@ func targetAbilities(run history.Run) []world.Ability {
 }
 
 // Site is the brokers of a run's target, but for their addresses; the first three (or all, if fewer) are the controller quorum, where the
-// target has one.
+// target has one, or three controllers beside them, where it has those.
 func Site(run history.Run) targets.Site {
 	s := targets.Site{ELR: run.ELR, Settings: maps.Clone(run.Config)}
 	if s.Settings == nil {
@@ -121,8 +121,15 @@ func Site(run history.Run) targets.Site {
 	if run.FollowerFetch {
 		s.Settings["replica.selector.class"] = rackAware
 	}
+	t, err := targetOf(run)
+	isolated := err == nil && t.Isolated
+	for i := range votersMax {
+		if isolated {
+			s.Quorum = append(s.Quorum, targets.Node{ID: firstController + int32(i), Voter: true, Apart: true})
+		}
+	}
 	for i, b := range BrokerIDs(run) {
-		n := targets.Node{ID: int32(b), Voter: i < votersMax}
+		n := targets.Node{ID: int32(b), Voter: i < votersMax && !isolated}
 		if run.FollowerFetch {
 			n.Rack = workloads.RackOf(b)
 		}
@@ -138,8 +145,11 @@ const (
 	TargetWriters = 48    // producers
 )
 
-// votersMax is how many brokers are the controller quorum.
+// votersMax is how many brokers are the controller quorum, or how many controllers beside them.
 const votersMax = 3
+
+// firstController is the id of the first controller that is no broker.
+const firstController = 101
 
 // cannot says why a run's world cannot do a plan, after the error that it cannot.
 func cannot(run history.Run) string {

@@ -131,7 +131,7 @@ func (f *life) begin(a action, s history.ClusterState) (why string) {
 // prepare resolves the line's roles and makes its action.
 func (f *life) prepare() (v view, a action, err error) {
 	v = f.observe()
-	sc := &scene{brokers: f.brokers, state: v.known, held: v.held, rnd: f.rnd}
+	sc := &scene{brokers: f.brokers, nodes: f.nodes, state: v.known, held: v.held, rnd: f.rnd}
 	k := kindOf(f.line.Fault.Kind)
 	var links []link
 	if k.resolve != nil {

@@ -48,8 +48,8 @@ func (p Plan) ports() []world.Port {
 // every lists all links of the cluster.
 func (x *run) every() []link {
 	var all []link
-	for _, a := range x.brokers {
-		for _, b := range x.brokers {
+	for _, a := range x.nodes {
+		for _, b := range x.nodes {
 			if a != b {
 				all = append(all, link{a, b})
 			}

@@ -11,6 +11,7 @@ import (
 // scene is what roles are resolved against, at the moment that a line strikes.
 type scene struct {
 	brokers []history.BrokerID // all, ascending
+	nodes   []history.BrokerID // the brokers, and the controllers that are none
 	state   history.ClusterState
 	held    []history.BrokerID // down or paused by a fault in force
 	rnd     *rand.Rand
@@ -109,12 +110,12 @@ func (l link) String() string { return fmt.Sprintf("%d->%d", l.from, l.to) }
 func (s *scene) cut(f Fault) (targets []history.BrokerID, links []link, err error) {
 	switch f.Shape {
 	case Ring:
-		return nil, ring(s.shuffled(s.brokers)), nil
+		return nil, ring(s.shuffled(s.nodes)), nil
 	case Bridge:
 		if targets, err = s.target(f.Targets[0]); err != nil {
 			return nil, nil, err
 		}
-		others := s.shuffled(slices.DeleteFunc(slices.Clone(s.brokers), func(b history.BrokerID) bool { return b == targets[0] }))
+		others := s.shuffled(slices.DeleteFunc(slices.Clone(s.nodes), func(b history.BrokerID) bool { return b == targets[0] }))
 		half := len(others) / 2
 		return targets, between(others[:half], others[half:], true), nil
 	}
@@ -137,7 +138,7 @@ func (s *scene) cut(f Fault) (targets []history.BrokerID, links []link, err erro
 
 func (s *scene) sides(f Fault) (left, right []history.BrokerID, err error) {
 	rest := func(others []history.BrokerID) ([]history.BrokerID, error) {
-		bs := slices.DeleteFunc(slices.Clone(s.brokers), func(b history.BrokerID) bool { return slices.Contains(others, b) })
+		bs := slices.DeleteFunc(slices.Clone(s.nodes), func(b history.BrokerID) bool { return slices.Contains(others, b) })
 		if len(bs) == 0 {
 			return nil, fmt.Errorf("no broker is left for the rest")
 		}

@@ -54,9 +54,10 @@ type run struct {
 	*Runner
 	start, until time.Duration
 	brokers      []history.BrokerID
-	changed      world.Signal // any of the below changed
-	links        gate         // orders cuts and heals
-	ports        []world.Port // at which the plan cuts
+	nodes        []history.BrokerID // the brokers, and the controllers that are none
+	changed      world.Signal       // any of the below changed
+	links        gate               // orders cuts and heals
+	ports        []world.Port       // at which the plan cuts
 
 	mu          sync.Mutex
 	unclean     Unclean
@@ -83,12 +84,17 @@ type run struct {
 }
 
 func newRun(r *Runner, until time.Duration) *run {
+	nodes := r.Cluster.Brokers()
+	if c, ok := r.Cluster.(world.Isolated); ok {
+		nodes = slices.Concat(nodes, c.Controllers())
+	}
 	return &run{
 		Runner:  r,
 		start:   r.Env.Now(),
 		calm:    r.Env.Now(),
 		until:   until,
 		brokers: r.Cluster.Brokers(),
+		nodes:   nodes,
 		changed: r.Env.NewSignal(),
 		links:   gate{free: r.Env.NewSignal()},
 		process: make(map[history.BrokerID]int),
@@ -186,7 +192,7 @@ func (x *run) strike(kind world.Ability, targets []history.BrokerID) Strike {
 // heldNow lists the brokers that a fault holds down or paused. The lock is held.
 func (x *run) heldNow() []history.BrokerID {
 	var held []history.BrokerID
-	for _, b := range x.brokers {
+	for _, b := range x.nodes {
 		if _, ok := x.process[b]; ok {
 			held = append(held, b)
 		}
@@ -259,9 +265,9 @@ func (x *run) end(lives []*life) error {
 			errs = append(errs, fmt.Errorf("fault %d (%s): %w", f.event.Fault+1, f.event.Line, err))
 		}
 	}
-	found := make([]error, len(x.brokers))
-	x.each("nemesis end", len(x.brokers), func(i int) {
-		found[i] = x.poll(x.Bound, func() error { return x.up(x.brokers[i]) })
+	found := make([]error, len(x.nodes))
+	x.each("nemesis end", len(x.nodes), func(i int) {
+		found[i] = x.poll(x.Bound, func() error { return x.up(x.nodes[i]) })
 	})
 	errs = append(errs, found...)
 	if err := errors.Join(errs...); err != nil {

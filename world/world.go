@@ -106,6 +106,13 @@ type Together interface {
 	StartTogether([]history.BrokerID) error
 }
 
+// Isolated is a cluster whose active controller may be no broker, but a node beside them. Faults that name it by its role strike it as they would a
+// broker, and a rest of the cluster has it in it.
+type Isolated interface {
+	// Controllers lists the controllers that are no brokers, ascending; none where brokers are the controllers.
+	Controllers() []history.BrokerID
+}
+
 // Cluster is the brokers of a run. Methods that act may block (virtual or real time); an error says what was tried on whom.
 // Acting on a broker in the wrong state (killing a dead one) is an error.
 type Cluster interface {

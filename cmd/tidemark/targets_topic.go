@@ -21,6 +21,8 @@ run --target NAME does to other brokers what runs do to this program's own, in c
     apache-kafka:4.1.0            Apache Kafka of any release from 0.10.2 on. The first three brokers are the controller quorum, too; before
                                   3.3 a ZooKeeper stands beside the brokers
     apache-kafka-zookeeper:3.9.1  the same with a ZooKeeper, of a release that has both
+    apache-kafka-isolated:4.1.0   the same with three controllers beside the brokers, where 101 to 103 are nodes of their own, from 3.3 on: what
+                                  plans call the controller is one of them then
     apache/kafka:4.1.0            the project's own image, from the registry that the engine knows
     FILE.yaml                     any image that speaks Kafka's protocol, as the file describes it
 

@@ -42,6 +42,33 @@ func TestARunOfApacheKafka(t *testing.T) {
 	}
 }
 
+// TestControllersBesideTheBrokers kills the active controller, then cuts the next one off from all others, where controllers are no brokers: each time
+// another one is elected, who lets another broker lead where one is killed; the faults are seen to bite and to be undone, and the run is valid.
+func TestControllersBesideTheBrokers(t *testing.T) {
+	e := engine(t)
+	r := run(t, func(r *history.Run) { r.Target, r.Duration = "apache-kafka-isolated:4.1.0", 30*time.Second },
+		"at 2s kill controller for 7s\nat 4s kill leader(orders/0) for 7s\nat 16s partition controller | rest for 10s\nat 17s hold raft requests controller -> rest for 2s\n")
+	res, told := carried(t, e, r)
+	told.agree(t, r, res.History)
+	if s := res.Verdict.Stats; res.Verdict.Status != checker.Valid || s.FaultsObserved < 2 || s.DumpedReplicas != 3 || s.DumpErrors != 0 {
+		t.Errorf("%s", harness.Summary(res.Verdict))
+	}
+	controllers := map[history.BrokerID]bool{}
+	for _, f := range res.History.Faults {
+		for _, b := range f.Targets {
+			if b > 100 {
+				controllers[b] = true
+			}
+		}
+	}
+	if len(controllers) < 2 {
+		t.Errorf("the faults struck the controllers %v, expected two of 101 to 103", controllers)
+	}
+	if left, err := e.Own(t.Context()); err != nil || len(left) > 0 {
+		t.Errorf("left: %q, %v", left, err)
+	}
+}
+
 // carried carries out a run of unmodified brokers, and has what they say for themselves at its end.
 func carried(t *testing.T, e *docker.Engine, r history.Run) (*harness.Result, *theirs) {
 	t.Helper()

@@ -164,22 +164,24 @@ func (k kafka) properties(s Site, n Node) string {
 	listen := func(name, host string, port int) string {
 		return name + "://" + net.JoinHostPort(host, strconv.Itoa(port))
 	}
-	listeners := []string{listen(brokerListener, "", BrokerPort), listen(externalListener, "", ExternalPort)}
+	var listeners []string
 	security := []string{brokerListener + ":PLAINTEXT", externalListener + ":PLAINTEXT"}
 	set := map[string]string{
-		"advertised.listeners":             listen(brokerListener, n.Address, BrokerPort) + "," + externalListener + "://" + n.Published,
-		"inter.broker.listener.name":       brokerListener,
 		"log.dirs":                         DataPath,
 		"offsets.topic.replication.factor": strconv.Itoa(min(len(s.Nodes), 3)),
+	}
+	if !n.Apart {
+		listeners = append(listeners, listen(brokerListener, "", BrokerPort), listen(externalListener, "", ExternalPort))
+		set["advertised.listeners"] = listen(brokerListener, n.Address, BrokerPort) + "," + externalListener + "://" + n.Published
+		set["inter.broker.listener.name"] = brokerListener
 	}
 	if k.keeper {
 		set["broker.id"] = strconv.Itoa(int(n.ID))
 		set["zookeeper.connect"] = net.JoinHostPort(s.Keeper, strconv.Itoa(KeeperPort))
 	} else {
 		set["node.id"] = strconv.Itoa(int(n.ID))
-		set["process.roles"] = "broker"
+		set["process.roles"] = strings.Join(n.roles(), ",")
 		if n.Voter {
-			set["process.roles"] = "broker,controller"
 			listeners = append(listeners, listen(controllerListener, "", ControllerPort))
 		}
 		security = append(security, controllerListener+":PLAINTEXT")
@@ -195,10 +197,21 @@ func (k kafka) properties(s Site, n Node) string {
 	return lines(all)
 }
 
+// roles is what a node is in a cluster without ZooKeeper.
+func (n Node) roles() (roles []string) {
+	if !n.Apart {
+		roles = append(roles, "broker")
+	}
+	if n.Voter {
+		roles = append(roles, "controller")
+	}
+	return roles
+}
+
 // voters is the controller quorum of a site, as controller.quorum.voters has it.
 func voters(s Site) string {
 	var out []string
-	for _, v := range s.Nodes {
+	for _, v := range slices.Concat(s.Nodes, s.Quorum) {
 		if v.Voter {
 			out = append(out, fmt.Sprintf("%d@%s", v.ID, net.JoinHostPort(v.Address, strconv.Itoa(ControllerPort))))
 		}

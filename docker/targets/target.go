@@ -18,6 +18,7 @@ type Target struct {
 	Image         string          // the image's name in the engine or a registry; "" where it is made here
 	Abilities     []world.Ability // the faults that it admits
 	Keeper        bool            // a ZooKeeper stands beside the brokers
+	Isolated      bool            // the controller quorum has nodes of its own beside the brokers (Kafka's isolated mode)
 	KeeperAdmin   bool            // its nodes are the only way to ask the controller for elections and reassignments
 	ELR           bool            // knows eligible leader replicas (KIP-966)
 	Idempotent    bool            // knows idempotent producers (KIP-98) and DeleteRecords (KIP-107)
@@ -36,19 +37,21 @@ type Process struct {
 	Files   map[string]string // written before the first start, by absolute path
 }
 
-// Node is a broker of a site.
+// Node is a broker of a site, or one of its controllers.
 type Node struct {
 	ID        int32
 	Address   string // on the cluster's network
 	Published string // host:port at which clients on the engine's machine reach ExternalPort
 	Voter     bool   // of the controller quorum, where there is one
+	Apart     bool   // it is no broker: a controller alone
 	Rack      string // "" is none
 }
 
 // Site is a cluster, as its brokers are told of it.
 type Site struct {
 	Cluster  string            // its id: 22 characters, as Kafka makes them
-	Nodes    []Node            // ascending by id
+	Nodes    []Node            // the brokers, ascending by id
+	Quorum   []Node            // controllers that are no brokers, ascending by id; none where brokers are the quorum
 	Keeper   string            // address of the ZooKeeper, "" where there is none
 	ELR      bool              // elect from the eligible leader replicas, too
 	Settings map[string]string // what a run configures, Kafka's keys
@@ -76,6 +79,7 @@ var ErrUnknown = errors.New("no such target")
 const (
 	kafkaMake       = "apache-kafka"           // made here: KRaft from 3.3 on, before that with a ZooKeeper
 	kafkaKeeperMake = "apache-kafka-zookeeper" // the same with a ZooKeeper, where the release has both
+	isolatedMake    = "apache-kafka-isolated"  // the same with controllers that are no brokers
 	kafkaImageMake  = "apache/kafka"           // the project's own image
 )
 
@@ -86,7 +90,7 @@ func Find(name string) (Target, error) {
 		return Target{}, fmt.Errorf("%w: %q, expected a make and its version, such as %s:4.1.0", ErrUnknown, name, kafkaMake)
 	}
 	switch make {
-	case kafkaMake, kafkaKeeperMake, kafkaImageMake:
+	case kafkaMake, kafkaKeeperMake, isolatedMake, kafkaImageMake:
 	default:
 		return Target{}, fmt.Errorf("%w: %q, expected %s", ErrUnknown, name, strings.Join(Makes(), ", "))
 	}
@@ -95,7 +99,10 @@ func Find(name string) (Target, error) {
 		return Target{}, fmt.Errorf("%w: %s: %w", ErrUnknown, name, err)
 	}
 	t := apacheKafka(r, make == kafkaKeeperMake || r.before(kraft))
+	t.Isolated = make == isolatedMake
 	switch t.Name = name; {
+	case t.Isolated && t.Keeper:
+		return Target{}, fmt.Errorf("%w: %s: before %s ZooKeeper takes the place of controllers", ErrUnknown, name, kraft)
 	case make == kafkaImageMake && t.Keeper:
 		return Target{}, fmt.Errorf("%w: %s: the project's images begin with 3.7.0", ErrUnknown, name)
 	case make == kafkaImageMake:
@@ -108,7 +115,7 @@ func Find(name string) (Target, error) {
 
 // Makes lists how targets are named.
 func Makes() []string {
-	return []string{kafkaMake + ":RELEASE", kafkaKeeperMake + ":RELEASE", kafkaImageMake + ":RELEASE"}
+	return []string{kafkaMake + ":RELEASE", kafkaKeeperMake + ":RELEASE", isolatedMake + ":RELEASE", kafkaImageMake + ":RELEASE"}
 }
 
 // Process is what runs in a broker's container, of a site whose addresses are known.

@@ -24,14 +24,20 @@ func site(t Target) Site {
 		s.Keeper = "192.0.2.9"
 	}
 	for i := range 4 {
-		s.Nodes = append(s.Nodes, Node{ID: int32(i + 1), Address: fmt.Sprintf("192.0.2.%d", i+1), Published: fmt.Sprintf("127.0.0.1:3000%d", i+1), Voter: i < 3})
+		s.Nodes = append(s.Nodes, Node{ID: int32(i + 1), Address: fmt.Sprintf("192.0.2.%d", i+1), Published: fmt.Sprintf("127.0.0.1:3000%d", i+1)})
+	}
+	for i := range 3 {
+		s.Nodes[i].Voter = !t.Isolated
+		if t.Isolated {
+			s.Quorum = append(s.Quorum, Node{ID: int32(101 + i), Address: fmt.Sprintf("192.0.2.%d", 11+i), Voter: true, Apart: true})
+		}
 	}
 	return s
 }
 
 // TestWhatRuns tells what runs in a container of each target: the files under testdata/process.
 //
-//	target NAME [node=N]    of a target known by its name, broker N; 0 is the ZooKeeper
+//	target NAME [node=N]    of a target known by its name, broker N; 0 is the ZooKeeper, from 101 on are controllers
 //	file NAME [node=N]      of the target that the input describes
 func TestWhatRuns(t *testing.T) {
 	datadriven.Walk(t, filepath.Join("testdata", "process"), func(t *testing.T, path string) {
@@ -64,13 +70,17 @@ func TestWhatRuns(t *testing.T) {
 	})
 }
 
-// keeperOr is the process of a broker, or of the ZooKeeper.
+// keeperOr is the process of a broker, of a controller, or of the ZooKeeper.
 func (t Target) keeperOr(tb testing.TB, node int) Process {
 	if node == 0 {
 		return t.KeeperProcess()
 	}
 	s := site(t)
-	p, err := t.Process(s, s.Nodes[node-1])
+	n := s.Nodes[(node-1)%len(s.Nodes)]
+	if node > 100 {
+		n = s.Quorum[node-101]
+	}
+	p, err := t.Process(s, n)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -88,6 +98,7 @@ func TestNoSuchTarget(t *testing.T) {
 		"apache-kafka:4.01.0":          "expected numbers",
 		"apache-kafka:0.9.0.1":         "expected 0.10.2.0 or newer",
 		"apache-kafka-zookeeper:4.0.0": "ZooKeeper is gone",
+		"apache-kafka-isolated:3.2.0":  "ZooKeeper takes the place of controllers",
 		"apache/kafka:2.8.2":           "begin with 3.7.0",
 	} {
 		if _, err := Find(name); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), want) {
