@@ -153,11 +153,11 @@ func FuzzReaders(f *testing.F) {
 	f.Add([]byte(`{"format": 1, "seed": "0", "duration": -1}`), []byte(`{"format": 1, "seed": "0", "wallSeconds": 1e300, "verdict": {"status": "invalid",
 		"findings": [{"offset": 3, "ops": [-1], "witness": {"ackedNanos": 5, "removedBy": [{"timeNanos": 7}], "steps": [{"kind": "isr", "isr": [1]}]}}]}}`))
 	f.Fuzz(func(t *testing.T, runText, outcomeText []byte) {
-		run, err := decodeRun(runText)
+		run, err := DecodeRun(runText)
 		if err != nil {
 			return
 		}
-		o, err := decodeOutcome(outcomeText, run)
+		o, err := DecodeOutcome(outcomeText, run)
 		if err != nil {
 			return
 		}

@@ -97,8 +97,8 @@ func TestRetentionHolds(t *testing.T) {
 	}
 }
 
-// TestPruneLeavesWhatIsNotItsOwn: a directory that is no run, and a run that is under way, stay whatever the bounds; an old run goes, also beside a pipe that nobody
-// writes to.
+// TestPruneLeavesWhatIsNotItsOwn: a directory that is no run, and a run whose results say by their field that it is under way, stay whatever the bounds, and whatever
+// words stand there; an old run goes, also beside a pipe that nobody writes to.
 func TestPruneLeavesWhatIsNotItsOwn(t *testing.T) {
 	out := t.TempDir()
 	lay := func(name string, files map[string]string) {
@@ -113,25 +113,29 @@ func TestPruneLeavesWhatIsNotItsOwn(t *testing.T) {
 		}
 	}
 	run := func(ago time.Duration) string {
-		return fmt.Sprintf(`{"started": %q}`, noon.Add(-ago).Format(time.RFC3339))
+		return fmt.Sprintf(`{"format": 1, "seed": "1", "started": %q}`, noon.Add(-ago).Format(time.RFC3339))
 	}
 	lay("notes", map[string]string{"a": "precious"})
 	lay("20200101T000000Z-5", map[string]string{"a": "precious"})
 	lay("begun", map[string]string{
 		"run.json":     run(time.Hour),
-		"results.json": `{"verdict": {"status": "unknown", "reason": "The run did not come to its end: no verdict was written; ` + UnderWay + `, or its harness was killed."}}`,
+		"results.json": `{"format": 1, "seed": "1", "underWay": true, "verdict": {"format": 1, "status": "unknown", "reason": "whatever it says"}}`,
 	})
-	lay("over", map[string]string{"run.json": run(time.Hour), "results.json": `{"verdict": {"status": "valid"}}`})
+	lay("ended", map[string]string{
+		"run.json":     run(time.Hour),
+		"results.json": `{"format": 1, "seed": "1", "verdict": {"format": 1, "status": "unknown", "reason": "The run did not come to its end: no verdict was written; it is under way, or its harness was killed."}}`,
+	})
+	lay("over", map[string]string{"run.json": run(time.Hour), "results.json": `{"format": 1, "seed": "1", "verdict": {"format": 1, "status": "valid"}}`})
 	lay("pipe", map[string]string{"run.json": run(13 * time.Hour)})
 	if err := syscall.Mkfifo(filepath.Join(out, "runs", "pipe", "results.json"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	removed, err := Prune(out, Retention{Age: time.Minute}, noon, false)
+	removed, err := Prune(out, Retention{Age: 14 * time.Minute}, noon, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	slices.Sort(removed)
-	if want := []string{"over", "pipe"}; !slices.Equal(removed, want) {
+	if want := []string{"ended", "over", "pipe"}; !slices.Equal(removed, want) {
 		t.Errorf("removed %q, expected %q", removed, want)
 	}
 	for _, name := range []string{"notes/a", "20200101T000000Z-5/a", "begun/run.json"} {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -74,8 +75,8 @@ func readRun(root *os.Root, name string) Run {
 		r.Reason, r.Damaged = "damaged: "+clip(err.Error(), nameMax), true
 	default:
 		r.Status, r.Reason, r.UnderWay, r.Replay = o.Verdict.Status, clip(o.Verdict.Reason, textMax), o.UnderWay, clip(o.Replay, textMax)
-		if r.Status == checker.Invalid {
-			r.Signature = clip(o.Verdict.Findings[0].Signature, nameMax) // which is a violation, as those stand first
+		if i := slices.IndexFunc(o.Verdict.Findings, func(f checker.Finding) bool { return f.Severity == checker.Violation }); i >= 0 {
+			r.Signature = clip(o.Verdict.Findings[i].Signature, nameMax)
 		}
 	}
 	return r

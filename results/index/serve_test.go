@@ -3,6 +3,7 @@ package index
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -43,9 +44,14 @@ func site(t testing.TB) (root, secret string) {
 		{"20261129T020102Z-9", "valid", "", hostile[0]},
 		{"20261128T020102Z-<b>&#7", "invalid", hostile[1], hostile[4]},
 	} {
-		write("runs/"+r.name+"/run.json", `{"format":1,"started":"2026-11-30T02:01:02Z","seed":"7","world":"sim"}`)
-		write("runs/"+r.name+"/results.json", string(must(t, map[string]any{"replay": "bin/tidemark replay runs/" + r.name, "verdict": map[string]any{
-			"status": r.status, "reason": r.reason, "findings": []any{map[string]any{"signature": r.signature}}}})))
+		seed := cmp.Or(seedOf(r.name), "7")
+		write("runs/"+r.name+"/run.json", `{"format":1,"started":"2026-11-30T02:01:02Z","seed":"`+seed+`","world":"sim"}`)
+		findings := []any{map[string]any{"severity": "allowed", "signature": r.signature}}
+		if r.status == "invalid" {
+			findings = []any{map[string]any{"severity": "violation", "signature": r.signature}}
+		}
+		write("runs/"+r.name+"/results.json", string(must(t, map[string]any{"format": 1, "seed": seed, "replay": "bin/tidemark replay runs/" + r.name, "verdict": map[string]any{
+			"format": 1, "status": r.status, "reason": r.reason, "findings": findings}})))
 		write("runs/"+r.name+"/report.html", "<!doctype html><title>report</title>")
 		write("runs/"+r.name+"/broker-1.log", hostile[5])
 	}

@@ -1,0 +1,72 @@
+package index
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestNoContradictionIsBelieved: a run whose files do not fit together, or are of another version, is damaged, with what does not fit, and never
+// counts as valid, nor as a failure of its signature.
+func TestNoContradictionIsBelieved(t *testing.T) {
+	const (
+		run  = `{"format":1,"seed":"7","started":"2026-11-30T02:01:02Z","acks":-1,"minInsyncReplicas":2,"replicationFactor":3}`
+		lost = `{"severity":"violation","signature":"lost: election"}`
+		told = `{"acks":-1,"minInsyncReplicas":2,"replicationFactor":3}`
+	)
+	results := func(format, seed, version, status, findings, contract string) string {
+		return `{"format":` + format + `,"seed":"` + seed + `","verdict":{"format":` + version + `,"status":"` + status + `","reason":"r","findings":[` + findings + `],"contract":` + contract + `}}`
+	}
+	for _, c := range []struct{ name, run, results, says string }{
+		{"20261130T020102Z-7", run, results("1", "7", "1", "valid", ``, told), ""},
+		{"20261130T020102Z-7-2", run, results("1", "7", "1", "invalid", lost, told), ""},
+		{"a name of its own", run, results("1", "7", "1", "valid", `{"severity":"allowed"},{"severity":"info"}`, told), ""},
+		{"20261130T020102Z-7", run, results("1", "7", "1", "valid", lost, told), "it is valid, and 1 of its findings is a violation, expected invalid"},
+		{"20261130T020102Z-7", run, results("1", "7", "1", "unknown", lost+","+lost, told), "it is unknown, and 2 of its findings are violations"},
+		{"20261130T020102Z-7", run, results("1", "7", "1", "invalid", ``, told), "it is invalid, and none of its 0 findings is a violation"},
+		{"20261130T020102Z-7", run, results("1", "7", "1", "valid", `{"severity":"harmless"}`, told), `finding 1 has severity "harmless", expected violation, allowed or info`},
+		{"20261130T020102Z-7", run, results("1", "7", "1", "splendid", ``, told), `it is "splendid", expected valid`},
+		{"20261130T020102Z-7", run, results("2", "7", "1", "valid", ``, told), "results.json: format is 2, expected 1"},
+		{"20261130T020102Z-7", run, results("1", "7", "2", "valid", ``, told), "its format is 2, expected 1"},
+		{"20261130T020102Z-7", strings.Replace(run, `"format":1`, `"format":2`, 1), results("1", "7", "1", "valid", ``, told), "run.json: format is 2, expected 1"},
+		{"20261130T020102Z-7", run, results("1", "8", "1", "valid", ``, told), "results.json: seed is 8, expected 7 as in run.json"},
+		{"20261130T020102Z-9", run, results("1", "7", "1", "valid", ``, told), "run.json: seed is 7, expected 9 as in the directory's name"},
+		{"20261130T020102Z-7", run, results("1", "7", "1", "valid", ``, strings.Replace(told, "-1", "1", 1)), "it was given under acks=1, min.insync.replicas 2, replication factor 3"},
+		{"20261130T020102Z-7", run, `{"format":1,"seed":"7","verdict":{"format":1,"status":"valid"},"more":1}`, "more"},
+	} {
+		root := t.TempDir()
+		dir := filepath.Join(root, runsDir, c.name)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for file, text := range map[string]string{runFile: c.run, outcomeFile: c.results} {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		x, err := Read(root)
+		if err != nil || len(x.Runs) != 1 {
+			t.Fatalf("%v, %v, expected one run", x.Runs, err)
+		}
+		r := x.Runs[0]
+		var page bytes.Buffer
+		if err := x.WritePage(&page, "", true); err != nil {
+			t.Fatal(err)
+		}
+		if c.says == "" {
+			if r.Damaged || r.Status == "" || strings.Contains(page.String(), "DAMAGED") {
+				t.Errorf("%s of %s: %+v, expected it to be read", c.results, c.name, r)
+			}
+			continue
+		}
+		if !r.Damaged || r.Status != "" || r.Signature != "" || !strings.Contains(r.Reason, c.says) || !strings.Contains(page.String(), ">DAMAGED<") {
+			t.Errorf("%s of %s: %+v, expected it to be damaged as %q", c.results, c.name, r, c.says)
+		}
+		if text, err := json.Marshal(x.Listing()); err != nil || !strings.Contains(string(text), `"damaged":true`) {
+			t.Errorf("%s: %v, expected a listing that tells it", text, err)
+		}
+	}
+}
