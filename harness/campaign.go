@@ -59,11 +59,15 @@ func tallied(name string, t Tally) index.Part {
 	if t.Known > 0 {
 		known = fmt.Sprintf(" (%d known)", t.Known)
 	}
-	return index.Part{
+	p := index.Part{
 		Name: name, Runs: t.Runs, Valid: t.Valid, Invalid: t.Invalid, Known: t.Known, Vacuous: t.Vacuous, Unknown: t.Unknown, Errors: t.Errors,
 		Seconds: t.Seconds, World: t.Virtual, Checks: []index.Check{}, Problems: []index.Problem{},
 		Reason: fmt.Sprintf("%d valid, %d invalid%s, %d vacuous, %d unknown, %d errors", t.Valid, t.Invalid, known, t.Vacuous, t.Unknown, t.Errors),
 	}
+	if told := t.ending(); told != "" {
+		p.Reason += "; " + told
+	}
+	return p
 }
 
 // stopped reports whether the hunt ended because it found what it was to stop at.

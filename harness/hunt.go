@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,7 +21,7 @@ type Hunt struct {
 	Master  uint64        // the seeds are drawn from it
 	Seeds   int           // at most so many runs
 	First   int           // the number of the first of them, to hand parts to other processes
-	Budget  time.Duration // stop starting runs after so long; 0 is no limit
+	Budget  time.Duration // of the whole, see pace; 0 is no limit
 	Workers int
 	// Corpus is carried out before any seed, under numbers below 0: -1 is the first of it.
 	Corpus []CorpusRun
@@ -46,8 +47,11 @@ type Hunt struct {
 	Carry func(context.Context, history.Run) (*Result, error)
 	// Each, if set, is called with every result, one at a time, in no particular order; an error of the run is with it.
 	Each func(number int, res *Result, err error)
+	// After, if set, is called behind Each with every run that came to its end and does not end the hunt, several at a time: what takes long there holds
+	// up no other run, and is within the budget.
+	After func(number int, res *Result)
 
-	until time.Time // the end of the budget, once the hunt has begun; zero without one
+	pace *pace // once the hunt has begun
 }
 
 // Tally is what a hunt found, over all its runs.
@@ -59,6 +63,8 @@ type Tally struct {
 	Vacuous    int     `json:"vacuous"`
 	Unknown    int     `json:"unknown"`
 	Errors     int     `json:"errors"`
+	Cut        int     `json:"cutOff,omitempty"`  // runs that the end of the budget cut off: they are none of Runs
+	Stopped    string  `json:"stopped,omitempty"` // why the budget let no further run begin before its end
 	Seconds    float64 `json:"seconds"`
 	Virtual    float64 `json:"worldSeconds"` // on the runs' own clocks
 	Events     uint64  `json:"events"`
@@ -118,15 +124,11 @@ func RunName(n int) string {
 func (h Hunt) Go(ctx context.Context) Tally {
 	begun := time.Now()
 	t := newTally()
-	if h.Budget > 0 {
-		h.until = begun.Add(h.Budget)
-	}
+	h.pace = newPace(begun, h.Budget, h.Run)
+	ctx, over := h.pace.within(ctx)
+	defer over()
 	var mu sync.Mutex
-	try := func(ctx context.Context, n int, run func() (*Result, error)) (ends bool) {
-		res, err := run()
-		if ctx.Err() != nil {
-			return false // cut off in the middle: it says nothing
-		}
+	told := func(n int, res *Result, err error) (ends bool) {
 		mu.Lock()
 		defer mu.Unlock()
 		unknown := t.add(h, n, res, err)
@@ -134,6 +136,24 @@ func (h Hunt) Go(ctx context.Context) Tally {
 			h.Each(n, res, err)
 		}
 		return h.UntilFirst && unknown || err == nil && (h.UntilClass != "" && res.Shows(h.UntilClass) || h.Until != nil && h.Until(res))
+	}
+	try := func(ctx context.Context, n int, run func() (*Result, error)) (ends bool) {
+		began := time.Now()
+		res, err := run()
+		h.pace.took(time.Since(began))
+		switch spent := context.Cause(ctx) == errSpent; {
+		case spent && errors.Is(err, ctx.Err()): // cut off in the middle: it says nothing
+			mu.Lock()
+			defer mu.Unlock()
+			t.Cut++
+			return false
+		case ctx.Err() != nil && !spent: // likewise; a run that came to its end as the budget did counts
+			return false
+		}
+		if ends = told(n, res, err); !ends && err == nil && h.After != nil {
+			h.After(n, res)
+		}
+		return ends
 	}
 	ended := race(ctx, 0, len(h.Corpus), h.Workers, h.more, func(ctx context.Context, i int) bool {
 		run := h.Corpus[i].Run
@@ -146,6 +166,7 @@ func (h Hunt) Go(ctx context.Context) Tally {
 			return try(ctx, n, func() (*Result, error) { return s.one(ctx, n) })
 		})
 	}
+	t.Stopped = h.pace.stopped()
 	t.finish(time.Since(begun))
 	return t
 }
@@ -182,7 +203,7 @@ func inTurn(kinds []world.Ability, n int) (out []world.Ability) {
 }
 
 // more reports whether another run may begin.
-func (h Hunt) more() bool { return h.until.IsZero() || time.Now().Before(h.until) }
+func (h Hunt) more() bool { return h.pace.more(time.Now()) }
 
 func (h Hunt) carry(ctx context.Context, run history.Run) (*Result, error) {
 	switch {
@@ -361,6 +382,9 @@ func (t Tally) String() string {
 			t.Virtual, t.Seconds, t.Virtual/t.Seconds, t.Events, float64(t.Events)/t.Seconds)
 	} else {
 		out += fmt.Sprintf("in %.1f s\n", t.Seconds)
+	}
+	if told := t.ending(); told != "" {
+		out += told + "\n"
 	}
 	out += fmt.Sprintf("faults applied %d, of these verified undone %d\n", t.Applied, t.Undone)
 	out += fmt.Sprintf("acknowledged writes, median of runs: %d, %.0f %% of those sent; %d runs with %d or more\n", t.Acked, 100*t.AckedShare, t.Busy, busy)

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -65,7 +66,10 @@ func pursue(ctx context.Context, res *Result, leads []checker.Broken, more func(
 			run.Plan = nemesis.Plan{Lines: append(slices.Clip(plan.Lines), way...)}.String()
 			tried++
 			again, err := Simulate(ctx, run, Watch{Blind: true})
-			if err != nil {
+			switch {
+			case err != nil && errors.Is(err, ctx.Err()) && !more():
+				return nil, nil, tried - 1, nil // cut off by the budget's end: it says nothing, the run before it does
+			case err != nil:
 				return nil, nil, tried, err
 			}
 			if again.Verdict.Status == checker.Invalid {

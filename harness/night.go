@@ -37,6 +37,11 @@ func NightShare(left time.Duration, part string, toCome []string) time.Duration 
 	return max(0, left) * time.Duration(nightWeights[part]) / time.Duration(total)
 }
 
+// SkippedPart is a part that could not be carried out, and why.
+func SkippedPart(part, why string) index.Part {
+	return index.Part{Name: part, Status: index.Skipped, Reason: why, Checks: []index.Check{}, Problems: []index.Problem{}}
+}
+
 // NightSearch is how much of its share a night's hunt searches for: the rest is for keeping and shrinking what it found.
 func NightSearch(share time.Duration) time.Duration { return share * 3 / 4 }
 

@@ -86,6 +86,11 @@ func (s Shrink) Go(ctx context.Context) (ShrinkState, *Result, error) {
 	if err != nil {
 		return x.state, res, err
 	}
+	if x.Budget > 0 { // a try that its end cuts off is one that was not made
+		within, over := context.WithDeadline(ctx, x.begun.Add(x.Budget))
+		defer over()
+		ctx = within
+	}
 	for !x.state.Done && !x.over(ctx) {
 		x.state.Done = true
 		idle := pass{name: "idle lines", smaller: func(run history.Run) []history.Run { return fewerIdle(run, res.History) }}
@@ -128,9 +133,9 @@ func (x *shrinking) first(ctx context.Context) (*Result, error) {
 	return res, nil
 }
 
-// over reports whether no further try may begin.
+// over reports whether no further try may begin, by a context that ends with the budget.
 func (x *shrinking) over(ctx context.Context) bool {
-	return ctx.Err() != nil || x.err != nil || x.Budget > 0 && time.Since(x.begun) > x.Budget
+	return ctx.Err() != nil || x.err != nil
 }
 
 // step looks for a smaller run among those that a pass proposes, and takes the first that fails alike.
@@ -166,11 +171,14 @@ func (x *shrinking) step(ctx context.Context, p pass, res **Result) bool {
 				found[n] = nil
 			}
 		}
+		if ctx.Err() != nil {
+			found[n], tries[n] = nil, 0 // cut off: it says nothing
+		}
 		return found[n] != nil
 	})
 	for n, run := range smaller {
 		x.state.Tries += tries[n]
-		if found[n] == nil && tries[n] == 0 || at >= 0 && n > at {
+		if tries[n] == 0 || at >= 0 && n > at {
 			delete(x.tried, identity(run)) // not tried, or cut off
 		}
 	}
@@ -198,7 +206,7 @@ func (x *shrinking) fails(ctx context.Context, run history.Run, seeds int) (foun
 		tries++
 		if err != nil || Signature(res.Verdict) != x.state.Signature {
 			if ctx.Err() != nil {
-				return nil, 0
+				break
 			}
 			continue
 		}

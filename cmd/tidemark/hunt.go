@@ -111,7 +111,7 @@ func huntCommand() *cobra.Command {
 	f.IntVar(&h.Seeds, "max-seeds", 1000, "at most so many runs")
 	f.IntVar(&h.First, "first", 0, "number of the first run")
 	f.StringVar(&splits, "split", "", "carry out the run that goes on from the first one at these splits, as the line that repeats it says")
-	f.DurationVar(&h.Budget, "budget", 0, "start no run after so long; 0 is no limit")
+	f.DurationVar(&h.Budget, "budget", 0, "search for so long, and cut off simulated runs that are under way then; in containers begin no run that is not to end before, unless it is the\nonly one. What is shrunk comes on top. 0 is no limit")
 	f.IntVar(&h.Workers, "workers", 0, "runs at a time (default: one a core in the simulated world, one in containers)")
 	f.BoolVar(&h.UntilFirst, "until-first", false, "stop at the first violation")
 	f.StringVar((*string)(&h.UntilClass), "until-class", "", "stop at the first anomaly of this class, allowed or not:\n"+classes(",\n"))

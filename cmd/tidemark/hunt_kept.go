@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +24,8 @@ const keepMax = 20
 // hunted is a hunt that was carried out.
 type hunted struct {
 	tally    harness.Tally
+	mu       sync.Mutex              // of failing, dirs, shown and lost, while it goes on
+	shown    map[string]bool         // classes of which a run is kept
 	found    map[int]uint64          // trace hashes, by number
 	failing  map[int]*harness.Result // those of which a directory was kept
 	dirs     map[int]results.Dir     // where they are
@@ -45,64 +48,93 @@ func (h *hunted) kept(n int) harness.Kept {
 	return harness.Kept{Run: filepath.Base(d.Path), Replay: harness.ReplayLine(d)}
 }
 
-// carryOut carries out a hunt and keeps the first runs that failed.
+// carryOut carries out a hunt and keeps the first runs that failed, within its budget but for the one that ended it.
 func carryOut(c *cobra.Command, h harness.Hunt, w huntWanted) *hunted {
 	log := c.ErrOrStderr()
 	out := &hunted{found: map[int]uint64{}, failing: map[int]*harness.Result{}, dirs: map[int]results.Dir{}, first: firsts{}, smallest: map[string]results.Dir{}}
-	out.from = map[int]harness.Descent{}
+	out.from, out.shown = map[int]harness.Descent{}, map[string]bool{}
 	out.again = func(n int) string { return harness.RepeatLine(w.options, h.Master, n, out.from[n]) }
 	kept := newKeeper(h.UntilClass, h.Seeds == 1)
 	bar := startProgress(log, h.Seeds+len(h.Corpus), h.Budget)
-	if h.Run.World == harness.Contained {
+	contained := h.Run.World == harness.Contained
+	if contained {
 		h.Carry = carryContained(w.out, log, kept.keep, bar.tell)
 	}
 	h.Each = func(n int, res *harness.Result, err error) {
 		bar.step(res, err)
-		if err == nil {
-			out.found[n], out.from[n] = res.Hash, res.From
-			out.first.note(n, res)
+		if err != nil {
+			return
 		}
-		switch {
-		case err != nil:
-		case h.Run.World == harness.Contained:
-			if d, ok := kept.dir(res); ok {
-				out.failing[n], out.dirs[n] = res, d
-			}
-		case len(out.failing) < keepMax && worthKeeping(res, h.UntilClass, h.Seeds == 1):
-			out.failing[n] = res
+		out.mu.Lock()
+		defer out.mu.Unlock()
+		out.found[n], out.from[n] = res.Hash, res.From
+		out.first.note(n, res)
+		if d, ok := kept.dir(res); ok {
+			out.failing[n], out.dirs[n] = res, d
+		} else if !contained && worthKeeping(res, h.UntilClass, h.Seeds == 1) {
+			out.want(n, res)
+		}
+	}
+	begun := time.Now()
+	spent := func() bool { return h.Budget > 0 && time.Since(begun) >= h.Budget }
+	h.After = func(n int, _ *harness.Result) {
+		if !spent() {
+			out.write(c.Context(), n, w)
 		}
 	}
 	out.tally = h.Go(c.Context())
 	bar.end()
-	if h.Run.World != harness.Contained {
-		out.represent()
-	}
 	for _, n := range slices.Sorted(maps.Keys(out.failing)) {
-		if _, ok := out.dirs[n]; ok {
-			continue // a run in containers, which cannot be had once more
+		if spent() {
+			out.spare(n)
 		}
-		d, err := keep(c.Context(), w.out, out.failing[n], w.pursue)
-		if err != nil {
-			out.lost = errors.Join(out.lost, fmt.Errorf("%s, seed %d: its directory could not be written: %w", harness.RunName(n), out.failing[n].Run.Seed, err))
-			continue
-		}
-		out.dirs[n] = d
+		out.write(c.Context(), n, w)
 	}
 	return out
 }
 
-// represent takes the first run of each class of which none is kept into those that are: the first twenty may all be of one.
-func (h *hunted) represent() {
-	shown := map[string]bool{}
-	for _, res := range h.failing {
-		shown[index.ClassOf(harness.Signature(res.Verdict))] = true
+// spare lets a run go that has no directory yet, where another of its class has: there is its line to have it again.
+func (h *hunted) spare(n int) {
+	if _, there := h.dirs[n]; there {
+		return
 	}
-	for _, g := range h.tally.Groups {
-		first := h.first[g.Signature]
-		if of := index.ClassOf(g.Signature); first.res != nil && !shown[of] {
-			shown[of], h.failing[first.n] = true, first.res
+	for other := range h.dirs {
+		if classOf(h.failing[other]) == classOf(h.failing[n]) {
+			delete(h.failing, n)
+			return
 		}
 	}
+}
+
+// classOf is the class of a run's first violation; "" if it has none.
+func classOf(res *harness.Result) string { return index.ClassOf(harness.Signature(res.Verdict)) }
+
+// want takes a run into those that are kept: while there is room, or if none of its class is, as the first twenty may all be of one. The lock is held.
+func (h *hunted) want(n int, res *harness.Result) {
+	class := classOf(res)
+	if len(h.failing) < keepMax || class != "" && !h.shown[class] {
+		h.failing[n], h.shown[class] = res, true
+	}
+}
+
+// write writes the directory of a run that is kept, unless it is there: one in containers, which cannot be had once more, has its own already.
+func (h *hunted) write(ctx context.Context, n int, w huntWanted) {
+	h.mu.Lock()
+	res, wanted := h.failing[n]
+	_, there := h.dirs[n]
+	h.mu.Unlock()
+	if !wanted || there {
+		return
+	}
+	d, err := keep(ctx, w.out, res, w.pursue)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err != nil {
+		delete(h.failing, n)
+		h.lost = errors.Join(h.lost, fmt.Errorf("%s, seed %d: its directory could not be written: %w", harness.RunName(n), res.Run.Seed, err))
+		return
+	}
+	h.dirs[n] = d
 }
 
 // keeper decides which runs in containers keep their directories, as they end, side by side.

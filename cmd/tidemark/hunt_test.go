@@ -4,10 +4,12 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"tidemark/checker"
 	"tidemark/harness"
 	"tidemark/results"
+	"tidemark/results/index"
 )
 
 // TestAsManyRunsAreKeptAsThereIsRoomFor lets more runs fail side by side than keep their directories: each is told whether its own stays,
@@ -39,5 +41,38 @@ func TestAsManyRunsAreKeptAsThereIsRoomFor(t *testing.T) {
 	}
 	if !newKeeper("", true).keep(valid, results.Dir{}) {
 		t.Error("the only run was not kept")
+	}
+}
+
+// TestEveryClassHasAKeptRun though the first twenty failures are all of one.
+func TestEveryClassHasAKeptRun(t *testing.T) {
+	h := hunted{failing: map[int]*harness.Result{}, shown: map[string]bool{}}
+	fails := func(signature string) *harness.Result {
+		return &harness.Result{Verdict: checker.Verdict{Status: checker.Invalid, Findings: []checker.Finding{{Signature: signature}}}}
+	}
+	for n := range keepMax + 5 {
+		h.want(n, fails("phantom: election"))
+	}
+	h.want(100, fails("duplicate: restart"))
+	h.want(101, fails("duplicate: election"))
+	h.want(102, &harness.Result{Verdict: checker.Verdict{Status: checker.Unknown}})
+	if len(h.failing) != keepMax+1 || h.failing[100] == nil {
+		t.Errorf("%d runs are kept, run 100 among them: %v, expected %d with it", len(h.failing), h.failing[100] != nil, keepMax+1)
+	}
+	h.dirs = map[int]results.Dir{0: {}} // once the budget is over, one of each class is enough
+	h.spare(0)
+	h.spare(1)
+	h.spare(100)
+	if h.failing[0] == nil || h.failing[1] != nil || h.failing[100] == nil {
+		t.Error("expected the second phantom alone to be spared")
+	}
+}
+
+// TestThereIsNoTimeLeft for a part once a night's budget is over: it is skipped, and that is said.
+func TestThereIsNoTimeLeft(t *testing.T) {
+	n := night{budget: time.Minute, until: time.Now().Add(-time.Second)}
+	p, err := n.timely(nightlyCommand(), harness.NightHunt, []string{harness.NightHunt})
+	if err != nil || p.Status != index.Skipped || p.Name != harness.NightHunt || p.Reason != "there was no time left for it" {
+		t.Errorf("%v, %s: %s, expected a part that was skipped", err, p.Status, p.Reason)
 	}
 }

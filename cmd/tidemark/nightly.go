@@ -29,9 +29,9 @@ const (
 	nightShrunk  = 3           // failures that are shrunk
 	canaryBug    = "ack-before-replication"
 	canarySeeds  = 200
-	canaryTime   = time.Minute      // takes a second or two, and decides about all others
-	nightLoad    = 30 * time.Second // of a run in containers
-	nightRunTime = 80 * time.Second // which takes about so long
+	canaryTime   = time.Minute                       // takes a second or two, and decides about all others
+	nightLoad    = 30 * time.Second                  // of a run in containers
+	nightRunTime = nightLoad + harness.ContainedRest // which takes about so long
 )
 
 // night is what the command line asks of a night.
@@ -40,7 +40,8 @@ type night struct {
 	bug     string
 	master  uint64
 	budget  time.Duration
-	seeds   int // of the hunt; 0 is as many as there is time for
+	until   time.Time // the end of the budget, zero without one
+	seeds   int       // of the hunt; 0 is as many as there is time for
 	workers int
 	without []string
 	target  string
@@ -134,6 +135,9 @@ func (n *night) parts() []string {
 // carryOut carries out the parts and leaves the campaign, which is written anew after each.
 func (n *night) carryOut(c *cobra.Command) error {
 	log, begun := c.ErrOrStderr(), time.Now()
+	if n.budget > 0 {
+		n.until = begun.Add(n.budget)
+	}
 	campaign := harness.NewCampaign("nightly", begun, n.master, againLine(c, n.master))
 	campaign.Bug, campaign.Processors = n.bug, runtime.NumCPU()
 	name, err := index.Create(n.w.out, campaign)
@@ -146,11 +150,7 @@ func (n *night) carryOut(c *cobra.Command) error {
 	for i, part := range parts {
 		fmt.Fprintf(log, "%s…\n", part)
 		began := time.Now()
-		share := time.Duration(0)
-		if n.budget > 0 {
-			share = max(time.Second, harness.NightShare(n.budget-time.Since(begun), part, parts[i:])) // 0 would be no bound
-		}
-		p, err := n.part(c, part, share)
+		p, err := n.timely(c, part, parts[i:])
 		if err != nil {
 			p = troubled(p, part, err)
 		}
@@ -204,6 +204,18 @@ func troubled(p index.Part, name string, err error) index.Part {
 	return p
 }
 
+// timely carries out one part in its share of what is left of the budget, where the named ones are still to come. The error is the harness's own trouble.
+func (n *night) timely(c *cobra.Command, part string, toCome []string) (index.Part, error) {
+	if n.until.IsZero() {
+		return n.part(c, part, 0)
+	}
+	left := time.Until(n.until)
+	if left <= 0 {
+		return harness.SkippedPart(part, "there was no time left for it"), nil
+	}
+	return n.part(c, part, max(time.Second, harness.NightShare(left, part, toCome))) // 0 would be no bound
+}
+
 // part carries out one part. The error is the harness's own trouble.
 func (n *night) part(c *cobra.Command, part string, share time.Duration) (index.Part, error) {
 	switch part {
@@ -236,7 +248,10 @@ func (n *night) search(bug string) harness.Hunt {
 
 func (n *night) canary(c *cobra.Command, share time.Duration) (index.Part, error) {
 	h := n.search(canaryBug)
-	h.Known, h.Seeds, h.UntilFirst, h.Budget = nil, canarySeeds, true, max(share, canaryTime)
+	h.Known, h.Seeds, h.UntilFirst, h.Budget = nil, canarySeeds, true, canaryTime
+	if share > 0 { // a minute of the whole night's, as it decides about all others
+		h.Budget = max(share, min(canaryTime, time.Until(n.until)))
+	}
 	tally := h.Go(c.Context())
 	p := h.CanaryPart(harness.NightCanary, tally, c.Context().Err() == nil)
 	p.Again = harness.Line("hunt", "--bug", canaryBug, "--master", n.master, "--max-seeds", canarySeeds, "--until-first")
@@ -391,6 +406,7 @@ func (n *night) contained(c *cobra.Command, part, target string, share time.Dura
 	} else {
 		h.Run.Rate, h.Run.Writers = harness.TargetRate, harness.TargetWriters
 	}
+	h.Budget = share
 	skipped := func(why string) index.Part {
 		p := h.Part(part, harness.Tally{}, false, 100, nil)
 		p.Status, p.Reason, p.Problems = index.Skipped, why, []index.Problem{}
@@ -406,11 +422,20 @@ func (n *night) contained(c *cobra.Command, part, target string, share time.Dura
 		}
 		return skipped(err.Error()), nil
 	}
+	within := *c
+	if share > 0 { // a run takes as long as the machine lets it: what does not end within the part's time is cut off
+		ctx, over := context.WithTimeout(c.Context(), share)
+		defer over()
+		within.SetContext(ctx)
+	}
 	if target != "" {
-		if err := buildTarget(c.Context(), target, c.ErrOrStderr()); err != nil {
-			if n.needed && c.Context().Err() == nil {
-				return index.Part{}, err
-			}
+		switch err := buildTarget(within.Context(), target, c.ErrOrStderr()); {
+		case err == nil:
+		case within.Context().Err() != nil && c.Context().Err() == nil:
+			return skipped(fmt.Sprintf("its image was not made within the %v that there were", share.Round(time.Second))), nil
+		case n.needed && c.Context().Err() == nil:
+			return index.Part{}, err
+		default:
 			return skipped(err.Error()), nil
 		}
 	}
@@ -421,12 +446,6 @@ func (n *night) contained(c *cobra.Command, part, target string, share time.Dura
 	}
 	if h.Run.Bug != "" {
 		w.options = append(w.options, "--bug", h.Run.Bug)
-	}
-	within := *c
-	if share > 0 { // a run takes as long as the machine lets it: what does not end within the part's time is cut off
-		ctx, over := context.WithTimeout(c.Context(), share)
-		defer over()
-		within.SetContext(ctx)
 	}
 	carried := carryOut(&within, h, w)
 	p := h.Part(part, carried.tally, c.Context().Err() == nil, max(n.w.allowVacuous, 50), carried.kept)

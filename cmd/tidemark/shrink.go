@@ -58,7 +58,7 @@ func shrinkCommand() *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.DurationVar(&s.Budget, "budget", 2*time.Minute, "try nothing new after so long; 0 is no limit")
+	f.DurationVar(&s.Budget, "budget", 2*time.Minute, "tries that are under way after so long are cut off; 0 is no limit")
 	f.IntVar(&s.Workers, "workers", runtime.NumCPU(), "runs at a time")
 	f.BoolVar(&s.Blind, "no-invariants", false, "judge by what clients and logs tell alone")
 	f.IntVar(&s.Neighbours, "neighbours", 0, "carry out so many neighbours of every smaller run, too: its plan a little later, another seed. It is taken only if no fewer of\nthem fail alike, so that what is left is due to the plan, not to luck")
