@@ -31,8 +31,8 @@ type Kept struct {
 func (h Hunt) Part(name string, t Tally, done bool, allowVacuous float64, kept func(n int) Kept) index.Part {
 	p := tallied(name, t)
 	p.Subject, p.Done = h.Run.Target, done && !h.stopped(t)
-	for _, run := range h.Corpus {
-		p.Checks = append(p.Checks, index.Check{Name: run.Name, Signature: run.Signature})
+	for i, run := range h.Corpus {
+		p.Checks = append(p.Checks, index.Check{Name: run.Name, Signature: run.Signature, Unlooked: !t.told[-1-i]})
 	}
 	if h.Seeds > 0 {
 		for _, class := range checker.Classes {

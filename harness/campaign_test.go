@@ -1,6 +1,8 @@
 package harness
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +10,7 @@ import (
 	"time"
 
 	"tidemark/checker"
+	"tidemark/history"
 	"tidemark/results/index"
 )
 
@@ -169,5 +172,26 @@ func TestADoubtIsNoPass(t *testing.T) {
 	p = Doubted(p, "searches that were starved", "1 of 1 known bugs found; the machine was too busy to tell of 2")
 	if p.Status != index.Inconclusive || len(p.Checks) != 2 || p.Problems[0].Check != p.Checks[1].Name {
 		t.Errorf("%s by %+v, expected it inconclusive by a check of its own", p.Status, p.Checks)
+	}
+}
+
+// TestAScenarioThatSaysNothingWasNotLookedAt: one that was vacuous, or was not carried out, is told apart from one that holds.
+func TestAScenarioThatSaysNothingWasNotLookedAt(t *testing.T) {
+	h := Hunt{Run: Defaults(), Workers: 1, Corpus: []CorpusRun{{Name: "holds.txt"}, {Name: "vacuous.txt"}, {Name: "missing.txt"}}}
+	n := 0
+	h.Carry = func(_ context.Context, run history.Run) (*Result, error) {
+		res := carried(run)
+		if n++; n == 2 {
+			res.Verdict.Status = checker.Vacuous
+		}
+		if n == 3 {
+			return res, errors.New("it could not be carried out")
+		}
+		return res, nil
+	}
+	p := h.Part(NightCorpus, h.Go(t.Context()), true, 100, func(int) Kept { return Kept{} })
+	got := []bool{p.Checks[0].Unlooked, p.Checks[1].Unlooked, p.Checks[2].Unlooked}
+	if !slices.Equal(got, []bool{false, true, true}) {
+		t.Errorf("not looked at: %v of %v, expected the last two", got, p.Checks)
 	}
 }

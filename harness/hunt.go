@@ -85,6 +85,7 @@ type Tally struct {
 	shares    []float64
 	acked     []int64
 	firstAcks []time.Duration
+	told      map[int]bool // scenarios of the corpus, by number, whose verdict says something
 }
 
 // Failure is one run that was not green for a reason of its own.
@@ -224,7 +225,7 @@ func (r *Result) Shows(class checker.Class) bool {
 }
 
 func newTally() Tally {
-	return Tally{Bites: map[string]int{}, Allowed: map[string]int{}, Classes: map[string]int{}}
+	return Tally{Bites: map[string]int{}, Allowed: map[string]int{}, Classes: map[string]int{}, told: map[int]bool{}}
 }
 
 // add counts a run, and reports whether it broke its contract as nobody expects.
@@ -240,6 +241,9 @@ func (t *Tally) add(h Hunt, n int, res *Result, err error) (unknown bool) {
 		return false
 	}
 	v := res.Verdict
+	if n < 0 && (v.Status == checker.Valid || v.Status == checker.Invalid) {
+		t.told[n] = true
+	}
 	t.Virtual += res.Virtual.Seconds()
 	t.Events += res.Events
 	switch v.Status {

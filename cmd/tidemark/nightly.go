@@ -61,8 +61,9 @@ func nightlyCommand() *cobra.Command {
 		Long: "Carries out, one after another: a canary (a known bug that must be found, else nothing else proves anything), the corpus of what failed once, a\n" +
 			"hunt over random seeds and configurations, known bugs by random search, runs in containers, and a run of Apache Kafka. With --budget they\n" +
 			"share the time, and the date draws ten of the known bugs; without it everything runs. It leaves a campaign beside those of the nights before\n" +
-			"and says what is new, resolved, still failing and known. Where no container engine answers, or Apache Kafka cannot be built, those parts\n" +
-			"are skipped and said to be, unless CI=true or TIDEMARK_DOCKER=1 is set. On GitHub it writes the job's summary and annotations.",
+			"and says what is new, still failing, resolved, not seen in too few runs to tell, and known. Where no container engine answers, or Apache Kafka\n" +
+			"cannot be built, those parts are skipped and said to be, unless CI=true or TIDEMARK_DOCKER=1 is set. On GitHub it writes the job's summary and\n" +
+			"annotations.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			var err error

@@ -102,7 +102,8 @@ type Part struct {
 // Check is one thing that a part looked at: a class of anomaly, a scenario of the corpus, a known bug.
 type Check struct {
 	Name      string `json:"name"`
-	Signature string `json:"signature,omitempty"` // of a scenario of the corpus: the failure for which it was kept
+	Signature string `json:"signature,omitempty"`   // of a scenario of the corpus: the failure for which it was kept
+	Unlooked  bool   `json:"notLookedAt,omitempty"` // it was not carried out, or says nothing, as a run that was vacuous
 }
 
 // Problem is what a check found, all runs that failed alike.

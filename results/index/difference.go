@@ -16,12 +16,13 @@ const (
 	New      Standing = "new"
 	Failing  Standing = "still failing"
 	Resolved Standing = "resolved"
-	Expected Standing = "known" // until its expiry
+	Unseen   Standing = "not seen" // in too few runs to tell whether it is gone
+	Expected Standing = "known"    // until its expiry
 	Unlooked Standing = "not looked at"
 )
 
 // Standings lists them in that order.
-var Standings = []Standing{New, Failing, Resolved, Expected, Unlooked}
+var Standings = []Standing{New, Failing, Resolved, Unseen, Expected, Unlooked}
 
 // Change is one problem, and how it stands.
 type Change struct {
@@ -90,14 +91,18 @@ const runsOfChange = 20
 
 // open is a problem that was seen and not yet seen to be gone.
 type open struct {
-	change Change
-	seen   bool // in the campaign at hand
+	change  Change
+	seen    bool // in the campaign at hand
+	rate    rate // at which random runs of the last campaign that saw it did
+	without int  // random runs since, in which it was not seen
 }
 
 // Differences tells of each campaign how its problems stand to those before. It wants campaigns of one label, the oldest first.
 //
-// A problem is the same if its signature and the brokers it is about are. It is resolved only when a part that had seen it came to its end
-// again without it; as long as none does, it was not looked at. So a night without containers resolves nothing that containers showed.
+// A problem is the same if its signature and the brokers it is about are. A violation is resolved when the scenario that was kept of it holds, or when the
+// parts that had seen it have carried out so many runs without it that it would have been seen, see rate; as long as it is neither, it was not seen, or,
+// without any such run, not looked at. So a night without containers resolves nothing that containers showed. A known bug that was missed is resolved
+// when a part looks for it and finds it, trouble when the part that had it comes to its end without.
 func Differences(campaigns []Stored) []Difference {
 	out := make([]Difference, 0, len(campaigns))
 	problems := map[string]*open{}
@@ -109,7 +114,7 @@ func Differences(campaigns []Stored) []Difference {
 		for _, key := range slices.Sorted(maps.Keys(problems)) {
 			p := problems[key]
 			if !p.seen {
-				p.change.absent(c)
+				p.absent(c)
 				if p.change.Standing == Resolved {
 					delete(problems, key)
 				}
@@ -141,24 +146,32 @@ func see(problems map[string]*open, c *Stored) {
 			case !p.seen:
 				p.change.Standing = Failing
 			}
-			p.change.add(c.Name, part.Name, found, p.seen)
-			p.seen = true
+			p.add(c.Name, part, found)
 		}
 	}
 }
 
-// add takes down that a part of a campaign saw the problem; again if another part of the same campaign did before.
-func (c *Change) add(campaign, part string, found Problem, again bool) {
+// add takes down that a part of a campaign saw the problem; perhaps another part of the same campaign did before.
+func (p *open) add(campaign string, part *Part, found Problem) {
+	c, again := &p.change, p.seen
+	p.seen = true
 	if found.Run != "" && !slices.Contains(c.Runs, found.Run) {
 		c.Runs = slices.Insert(c.Runs, 0, found.Run)
 		c.Runs = c.Runs[:min(len(c.Runs), runsOfChange)]
 	}
+	if !again {
+		p.rate, p.without = rate{}, 0
+	}
+	if found.atRandom() {
+		p.rate.seen += found.Count
+		p.rate.runs += part.telling()
+	}
 	if again {
 		c.Problem.Count += found.Count
-		c.Parts = append(c.Parts, part)
+		c.Parts = append(c.Parts, part.Name)
 		return
 	}
-	c.Problem, c.Parts, c.Last, c.How, c.Missing = found, []string{part}, campaign, "", nil
+	c.Problem, c.Parts, c.Last, c.How, c.Missing = found, []string{part.Name}, campaign, "", nil
 	c.Nights++
 	if found.Known != "" {
 		c.Standing = Expected
@@ -166,38 +179,67 @@ func (c *Change) add(campaign, part string, found Problem, again bool) {
 }
 
 // absent says of a problem that a campaign did not see whether it is resolved.
-func (c *Change) absent(campaign *Stored) {
+func (p *open) absent(campaign *Stored) {
+	c := &p.change
 	c.Standing, c.How, c.Missing, c.Nights = Unlooked, "", nil, 0
-	var held, runs []string
+	var held, looked []string
 	for i := range campaign.Parts {
 		part := &campaign.Parts[i]
-		if !part.Looked() || part.Subject != c.Subject {
+		if part.Status == Skipped || part.Subject != c.Subject {
 			continue
 		}
-		for _, check := range part.Checks {
-			if check.Signature == c.Problem.Signature && !slices.ContainsFunc(part.Problems, func(q Problem) bool { return q.Check == check.Name }) {
-				held = append(held, check.Name)
-			}
-		}
-		if slices.Contains(c.Parts, part.Name) && part.covers(&c.Problem) {
-			runs = append(runs, fmt.Sprintf("%s of %s", counted(part.Runs, "run"), part.Name))
+		held = append(held, part.held(c)...)
+		if slices.Contains(c.Parts, part.Name) && part.lookedFor(&c.Problem) {
+			looked = append(looked, fmt.Sprintf("%s of %s", counted(part.Runs, "run"), part.Name))
+			p.without += part.telling()
 		}
 	}
 	switch {
 	case len(held) > 0:
 		c.Standing, c.How = Resolved, fmt.Sprintf("the scenario that was kept of it holds now: %s", strings.Join(held, ", "))
-	case len(runs) > 0:
-		c.Standing, c.How = Resolved, "not seen in "+strings.Join(runs, ", ")
+	case len(looked) > 0 && c.Problem.Kind != Violation:
+		c.Standing, c.How = Resolved, "not seen in "+strings.Join(looked, ", ")
+	case p.without > 0 && p.without >= p.rate.enough():
+		c.Standing, c.How = Resolved, fmt.Sprintf("not seen in %s: it was seen in %v", counted(p.without, "run"), p.rate)
+	case len(looked) > 0 && p.without > 0:
+		c.Standing, c.How = Unseen, fmt.Sprintf("not seen in %s, too few to tell: it was seen in %v, so it takes %s without it", counted(p.without, "run"), p.rate, counted(p.rate.enough(), "run"))
 	default:
 		c.Missing = slices.Clone(c.Parts)
 		c.How = fmt.Sprintf("%s did not come to an end, or did not look for it, so nobody can tell whether it is gone", strings.Join(c.Parts, " and "))
 	}
 }
 
-// covers reports whether the part looked for what a problem's check looks for: a part may draw its checks anew each night.
-func (p *Part) covers(q *Problem) bool {
-	return slices.ContainsFunc(p.Checks, func(c Check) bool { return c.Name == q.Check })
+// held are the scenarios of a part that came to their end, had been kept of the problem or had shown it, and found nothing.
+func (p *Part) held(c *Change) (names []string) {
+	for _, check := range p.Checks {
+		of := check.Signature == c.Problem.Signature || check.Name == c.Problem.Check && slices.Contains(c.Parts, p.Name)
+		if of && check.Signature != "" && !check.Unlooked && !slices.ContainsFunc(p.Problems, func(q Problem) bool { return q.Check == check.Name }) {
+			names = append(names, check.Name)
+		}
+	}
+	return names
 }
+
+// lookedFor reports whether the part would have told of a problem if it had been there to be seen. A part may draw its checks anew each night, so a check
+// must be among them; trouble, and what says nothing, is the whole part's. How much it says that a violation was not seen is another question.
+func (p *Part) lookedFor(q *Problem) bool {
+	switch q.Kind {
+	case Violation:
+		return q.atRandom() && p.covers(q) && p.telling() > 0
+	case Missed:
+		return p.covers(q)
+	default:
+		return p.Looked()
+	}
+}
+
+// covers reports whether the part has a problem's check, and carried it out.
+func (p *Part) covers(q *Problem) bool {
+	return slices.ContainsFunc(p.Checks, func(c Check) bool { return c.Name == q.Check && !c.Unlooked })
+}
+
+// telling is how many of the part's runs came to a verdict that says something: those in which a violation would have been seen.
+func (p *Part) telling() int { return p.Valid + p.Invalid }
 
 // copied is the change with lists of its own.
 func (c *Change) copied() Change {

@@ -3,6 +3,7 @@ package index
 import (
 	"fmt"
 	"html"
+	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -65,22 +66,43 @@ func readNight(t testing.TB, name string, n int, text string) Stored {
 				p.Status, p.Reason, p.Done, p.Runs = Skipped, "no engine answers", false, 0
 			case "interrupted":
 				p.Done = false
+			case "runs":
+				p.Runs = number(t, value)
+			case "vacuous":
+				p.Vacuous = number(t, value)
 			case "of":
 				p.Subject = value
 			default:
-				t.Fatalf("word %q, expected skipped, interrupted or of=SUBJECT", word)
+				t.Fatalf("word %q, expected skipped, interrupted, runs=N, vacuous=N or of=SUBJECT", word)
 			}
 		}
 		for check := range strings.SplitSeq(checks, ", ") {
+			check, unlooked := strings.CutSuffix(check, " (not carried out)")
 			name, signature, _ := strings.Cut(check, " for ")
-			p.Checks = append(p.Checks, Check{name, signature})
+			p.Checks = append(p.Checks, Check{name, signature, unlooked})
 		}
 		c.Parts = append(c.Parts, p)
 	}
 	for i := range c.Parts {
-		c.Parts[i].Settle()
+		p := &c.Parts[i]
+		for _, q := range p.Problems {
+			if q.Kind == Violation {
+				p.Invalid += q.Count
+			}
+		}
+		p.Valid = p.Runs - p.Invalid - p.Vacuous
+		p.Settle()
 	}
 	return Stored{name, c}
+}
+
+func number(t testing.TB, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // readProblem reads: KIND CHECK; SIGNATURE; COUNT, and perhaps ; known until DAY: WHY.
@@ -88,15 +110,30 @@ func readProblem(t testing.TB, text string) Problem {
 	t.Helper()
 	fields := strings.Split(text, "; ")
 	kind, check, _ := strings.Cut(fields[0], " ")
-	count, err := strconv.Atoi(fields[2])
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := Problem{Kind: Kind(kind), Check: check, Signature: fields[1], Count: count, Reason: "it broke"}
+	p := Problem{Kind: Kind(kind), Check: check, Signature: fields[1], Count: number(t, fields[2]), Reason: "it broke"}
 	if len(fields) > 3 {
 		p.Until, p.Known, _ = strings.Cut(strings.TrimPrefix(fields[3], "known until "), ": ")
 	}
 	return p
+}
+
+// TestHowManyRunsAreEnough: as many as would have shown with a probability of 95 % what is still there.
+func TestHowManyRunsAreEnough(t *testing.T) {
+	for _, c := range []struct {
+		rate rate
+		want int
+	}{
+		{rate{1, 124}, 370}, {rate{1, 100}, 299}, {rate{1, 2}, 5}, {rate{9, 10}, 2}, {rate{10, 10}, 1}, {rate{20, 10}, 1}, {rate{1, 1_000_000}, 2_995_731},
+		{rate{0, 10}, math.MaxInt}, {rate{1, 0}, math.MaxInt},
+	} {
+		n := c.rate.enough()
+		if n != c.want {
+			t.Errorf("seen in %v: %d runs are enough, expected %d", c.rate, n, c.want)
+		}
+		if p := float64(c.rate.seen) / float64(c.rate.runs); p > 0 && p < 1 && (math.Pow(1-p, float64(n)) > missedMost || math.Pow(1-p, float64(n-1)) <= missedMost) {
+			t.Errorf("seen in %v: %d runs are not the least that are enough", c.rate, n)
+		}
+	}
 }
 
 // TestFamilies: signatures of one class are told together, whatever came of each; other brokers, and what is no violation, stand alone.
@@ -117,7 +154,7 @@ func TestFamilies(t *testing.T) {
 		"new: lost: election, in 1 run of kafka. ",
 		"new: not found: a, in 1 run of hunt. ",
 		"new: not found: b, in 1 run of hunt. ",
-		"resolved: lost, in 7 runs of hunt, by 2 signatures. of 1: not seen in 100 runs of hunt; of 1: the scenario that was kept of it holds now",
+		"resolved: lost, in 7 runs of hunt, by 2 signatures. of 1: not seen in 100 runs; of 1: the scenario that was kept of it holds now",
 		"resolved: not found: a, in 1 run of hunt. not seen in 100 runs of hunt",
 		"resolved: not found: b, in 1 run of hunt. not seen in 100 runs of hunt",
 	}
