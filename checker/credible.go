@@ -40,7 +40,7 @@ func (v *Verdict) Credible(run history.Run) error {
 		return wrong("it is %.80q, expected %s, %s, %s or %s", v.Status, Valid, Invalid, Unknown, Vacuous)
 	}
 	if was, is := v.Contract.configured(), ContractOf(run).configured(); was != is {
-		return wrong("it was given under %s, expected the run's: %s", was, is)
+		return wrong("it was given under %s, expected that of run.json: %s", was, is)
 	}
 	return nil
 }
