@@ -37,6 +37,7 @@ type role string
 // The roles, worst first: a replica that is down is nothing else.
 const (
 	roleDown    role = "down"    // down, or unreachable for the observer
+	rolePaused  role = "paused"  // somebody paused it
 	roleLeader  role = "leader"  // leads, and is the partition's leader
 	roleDeposed role = "deposed" // believes that it leads; another was elected
 	roleInSync  role = "isr"
@@ -59,8 +60,25 @@ func timelines(h *history.History, findings []checker.Finding, spans []span, end
 	for _, p := range parts {
 		trackers[p] = &tracker{end: end, spans: spans, leader: history.NoBroker, epoch: -1}
 	}
-	states, steps := h.States, h.Steps
-	for len(states)+len(steps) > 0 {
+	states, steps, pauses := h.States, h.Steps, pausesOf(h.Faults)
+	next := func() int64 { // the index of what comes next of the steps and the states
+		first := int64(math.MaxInt64)
+		if len(states) > 0 {
+			first = states[0].Index
+		}
+		if len(steps) > 0 {
+			first = min(first, steps[0].Index)
+		}
+		return first
+	}
+	for len(states)+len(steps)+len(pauses) > 0 {
+		if len(pauses) > 0 && pauses[0].index < next() {
+			for _, p := range parts {
+				trackers[p].pause(pauses[0])
+			}
+			pauses = pauses[1:]
+			continue
+		}
 		if len(steps) == 0 || len(states) > 0 && states[0].Index < steps[0].Index {
 			for _, ps := range states[0].Partitions {
 				if t := trackers[ps.Partition]; t != nil {
@@ -87,6 +105,28 @@ func timelines(h *history.History, findings []checker.Finding, spans []span, end
 		out = append(out, trackers[p].timeline(p))
 	}
 	return out
+}
+
+// pauseEdge is where a pause of brokers begins or ends.
+type pauseEdge struct {
+	at      time.Duration
+	index   int64
+	brokers []history.BrokerID
+	begins  bool
+}
+
+// pausesOf lists where the pauses that took effect begin and end: what an observer cannot tell from a broker that is down.
+func pausesOf(events []history.FaultEvent) (edges []pauseEdge) {
+	took := map[int]bool{}
+	for _, l := range faultLives(events) {
+		took[l.fault] = (l.kind == "pause" || l.kind == "freeze") && l.struck()
+	}
+	for _, e := range events {
+		if took[e.Fault] && (e.Phase == history.FaultApplied || e.Phase == history.FaultUndone) {
+			edges = append(edges, pauseEdge{e.Time, e.Index, e.Targets, e.Phase == history.FaultApplied})
+		}
+	}
+	return edges
 }
 
 // chartedPartitions picks the partitions that are drawn: those that findings name first, then the others in order.
@@ -143,6 +183,8 @@ type tracker struct {
 type trackedReplica struct {
 	broker    history.BrokerID
 	up, leads bool
+	gone      bool // by its own last step it is down, which a pause does not change
+	paused    bool
 	epoch     history.Epoch
 	leo, hw   history.Offset
 	lane      []segment
@@ -176,12 +218,23 @@ func (t *tracker) state(now time.Duration, ps history.PartitionState) {
 		if r == nil {
 			continue
 		}
-		r.up, r.leads = rs.Up, rs.Leads
-		if rs.Up {
+		if r.up = rs.Up; rs.Up {
+			r.gone, r.leads = false, rs.Leads
 			r.epoch, r.leo, r.hw = rs.Epoch, rs.LEO, rs.HW
 		}
 	}
 	t.draw(now, false)
+}
+
+// pause enters that brokers are paused, or go on. One that goes on is as it was, until somebody looks.
+func (t *tracker) pause(e pauseEdge) {
+	for _, r := range t.reps {
+		if slices.Contains(e.brokers, r.broker) {
+			r.paused = e.begins
+			r.up = r.up || !e.begins && !r.gone
+		}
+	}
+	t.draw(e.at, true)
 }
 
 func (t *tracker) step(s history.Step) {
@@ -213,12 +266,12 @@ func (t *tracker) step(s history.Step) {
 	case history.StepTruncate, history.StepRecovery:
 		r.leo = s.To
 	case history.StepStart:
-		r.up, r.leads = true, false
+		r.up, r.gone, r.leads = true, false, false
 		if s.Partition.Topic != "" {
 			r.leo = s.To
 		}
 	case history.StepDown:
-		r.up, r.leads = false, false
+		r.up, r.gone, r.leads = false, true, false
 	}
 	t.draw(s.Time, !steady)
 }
@@ -270,6 +323,10 @@ func (t *tracker) extend(r *trackedReplica, now time.Duration) {
 
 func (t *tracker) role(r *trackedReplica) role {
 	switch {
+	case r.gone:
+		return roleDown
+	case r.paused:
+		return rolePaused
 	case !r.up:
 		return roleDown
 	case r.leads && r.broker == t.leader:
@@ -359,6 +416,8 @@ func (r role) word() string {
 	switch r {
 	case roleDown:
 		return "down or unreachable"
+	case rolePaused:
+		return "paused"
 	case roleLeader:
 		return "leader"
 	case roleDeposed:

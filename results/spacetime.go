@@ -47,6 +47,13 @@ type bandBox struct {
 	Hue        int
 	Name       string
 	Title      string
+	Label      *bandLabel // nil where there was no room: a label near it says so
+}
+
+// bandLabel is the name beside a band. It lies on no other.
+type bandLabel struct {
+	X, Y int // left, and the line that the text stands on
+	Text string
 }
 
 // arrow is a message, or an answer to it. Kind is its class in the picture.

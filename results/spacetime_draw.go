@@ -204,7 +204,58 @@ func (c *scene) bands(d *diagram, lives []life, x map[party]int, at func(time.Du
 			}
 			shift := 4 * (taken[column] % 4) // so that two on one broker are told apart
 			taken[column]++
-			d.Bands = append(d.Bands, bandBox{column - 26 + shift, top, 44, foot - top, hueOf(lives, l.kind), fmt.Sprintf("#%d", l.fault+1), fmt.Sprintf("fault #%d: %s", l.fault+1, clip(l.line, 200))})
+			d.Bands = append(d.Bands, bandBox{column - 26 + shift, top, 44, foot - top, hueOf(lives, l.kind), fmt.Sprintf("#%d", l.fault+1), fmt.Sprintf("fault #%d: %s", l.fault+1, clip(l.line, 200)), nil})
+		}
+	}
+	labelBands(d.Bands, d.Foot)
+}
+
+// Sizes of a band's label.
+const (
+	labelRuneWidth = 6.4
+	labelHeight    = 11
+	labelLower     = 3 // rows that a label may stand below the head of its band
+)
+
+// labelBands names the bands, from above: at the head of a band, in its left or its right half, or in a row further down where another name stands
+// already. One that finds no room stays without; the name that is in its way gets an ellipsis, and tells of it in its title.
+func labelBands(bands []bandBox, foot int) {
+	order := make([]int, len(bands))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(bands[i].Y, bands[j].Y) })
+	width := func(name string) int { return int(labelRuneWidth * float64(len(name)+1)) } // with the ellipsis that it may get
+	var named []int
+	inTheWay := func(x, y, w int) int {
+		return slices.IndexFunc(named, func(n int) bool {
+			l := bands[n].Label
+			return x < l.X+width(bands[n].Name) && l.X < x+w && y < l.Y+labelHeight && l.Y < y+labelHeight
+		})
+	}
+	for _, n := range order {
+		b := &bands[n]
+		w := width(b.Name)
+		first := -1 // the name that is in its way
+		for slot := range 2 * (labelLower + 1) {
+			x, y := b.X+2+slot%2*(b.W-w-2), b.Y+labelHeight-1+slot/2*labelHeight
+			if slot > 1 && y > foot {
+				break
+			}
+			in := inTheWay(x, y, w)
+			if in < 0 {
+				b.Label = &bandLabel{x, y, b.Name}
+				named = append(named, n)
+				break
+			}
+			if first < 0 {
+				first = named[in]
+			}
+		}
+		if b.Label == nil {
+			other := &bands[first]
+			other.Label.Text = other.Name + "…"
+			other.Title = clip(other.Title+"; and "+b.Title, textRunesMax)
 		}
 	}
 }

@@ -12,9 +12,9 @@
     paint(u.ctx, u.bbox, devicePixelRatio);
     u.ctx.restore();
   };
-  const eachBand = (u, fn) => data.bands.forEach((b, i) => {
+  const eachBand = (u, fn) => data.bands.forEach((b) => {
     const x0 = u.valToPos(b.from, "x", true), x1 = u.valToPos(b.to, "x", true);
-    if (x1 >= u.bbox.left && x0 <= u.bbox.left + u.bbox.width) fn(b, x0, Math.max(x1, x0 + 2 * devicePixelRatio), i);
+    if (x1 >= u.bbox.left && x0 <= u.bbox.left + u.bbox.width) fn(b, x0, Math.max(x1, x0 + 2 * devicePixelRatio));
   });
   const paintBands = (u) => clipped(u, (ctx, bbox, px) => eachBand(u, (b, x0, x1) => {
     ctx.fillStyle = kindColour(b.kind);
@@ -27,10 +27,14 @@
     ctx.font = fontOf(11);
     ctx.textBaseline = "top";
     ctx.textAlign = "left";
-    eachBand(u, (b, x0, x1, i) => {
-      const left = Math.max(x0, bbox.left), text = [`#${b.fault} ${b.kind}`, `#${b.fault}`].find((t) => ctx.measureText(t).width < x1 - left - 8 * px);
+    const free = [-1, -1, -1]; // where each of three lines of names has room again
+    eachBand(u, (b, x0, x1) => {
+      const left = Math.max(x0, bbox.left), line = free.findIndex((x) => x <= left);
+      const text = line < 0 ? "" : [`#${b.fault} ${b.kind}`, `#${b.fault}`].find((t) => ctx.measureText(t).width < x1 - left - 8 * px);
+      if (!text) return;
       ctx.fillStyle = kindColour(b.kind);
-      if (text) ctx.fillText(text, left + 4 * px, bbox.top + (5 + 13 * (i % 2)) * px);
+      ctx.fillText(text, left + 4 * px, bbox.top + (5 + 13 * line) * px);
+      free[line] = left + 10 * px + ctx.measureText(text).width;
     });
   });
 
@@ -181,7 +185,7 @@
   };
 
   // A row of lanes: one a broker, coloured by role, the leader epoch written where there is room.
-  const roles = { leader: "leader", isr: "in sync", out: "out of sync", deposed: "believes that it leads", down: "down or unreachable", untold: "not drawn" };
+  const roles = { leader: "leader", isr: "in sync", out: "out of sync", deposed: "believes that it leads", paused: "paused", down: "down or unreachable", untold: "not drawn" };
   const drawLanes = (host, part, span, group, moments) => {
     const rows = part.brokers.length, rowHeight = 24;
     const readout = make("div", "", "readout");
@@ -276,12 +280,16 @@
         ctx.font = fontOf(11);
         ctx.textBaseline = "middle";
         ctx.textAlign = "left";
+        const free = kinds.map(() => -1); // where each row has room for a number again
         eachBand(u, (b, x0, x1) => {
-          const top = bbox.top + kinds.indexOf(b.kind) * high + 3 * px;
+          const row = kinds.indexOf(b.kind), top = bbox.top + row * high + 3 * px;
           ctx.fillStyle = kindColour(b.kind);
           ctx.fillRect(x0, top, x1 - x0, high - 6 * px);
           ctx.fillStyle = colour("paper");
-          if (x1 - x0 > 24 * px) ctx.fillText("#" + b.fault, x0 + 5 * px, top + (high - 6 * px) / 2);
+          const text = "#" + b.fault, needs = ctx.measureText(text).width + 10 * px;
+          if (x1 - x0 < needs || x0 < free[row]) return;
+          ctx.fillText(text, x0 + 5 * px, top + (high - 6 * px) / 2);
+          free[row] = x0 + needs;
         });
       })] },
     }, [[wholeRun.from, wholeRun.to], [0, 0]]);

@@ -1,0 +1,81 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/history"
+	"tidemark/results/browser"
+)
+
+// TestNamesOfBandsLieApart draws many faults that lie close to one another: no name lies on another, and whose name found no room is told by the title of
+// one that did.
+func TestNamesOfBandsLieApart(t *testing.T) {
+	o, h := invalidRunWith("")
+	for n := range 14 {
+		for phase, at := range map[history.FaultPhase]time.Duration{history.FaultApplied: 0, history.FaultObserved: time.Millisecond, history.FaultUndone: time.Second} {
+			h.Faults = append(h.Faults, history.FaultEvent{Fault: 95 + n, Phase: phase, Time: 11745*time.Millisecond + time.Duration(n)*7*time.Millisecond + at,
+				Kind: "late", Line: fmt.Sprintf("at 3s late fetch responses 1 -> 2 by %dms", n), Targets: []history.BrokerID{1, 2}[:1+n%2]})
+		}
+	}
+	d, err := Create(t.TempDir(), o.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Finish(o, h); err != nil {
+		t.Fatal(err)
+	}
+	b := browser.Open(t, "light")
+	url := open(t, b, d)
+	for _, pair := range browser.Eval[[]string](t, b, `(() => {
+		const names = [...document.querySelectorAll(".spacetime .band text")].map((e) => [e.textContent, e.getBoundingClientRect()]);
+		return names.flatMap(([a, r], i) => names.slice(i + 1).filter(([, q]) => r.left < q.right - 1 && q.left < r.right - 1 && r.top < q.bottom - 4 && q.top < r.bottom - 4).map(([c]) => a + " on " + c));
+	})()`) {
+		t.Errorf("names of bands overlap: %s", pair)
+	}
+	titles := browser.Eval[[]string](t, b, `[...document.querySelectorAll(".spacetime .band:has(text)")].map((e) => e.ariaLabel)`)
+	for n := range 14 {
+		if name := fmt.Sprintf("fault #%d:", 96+n); !slices.ContainsFunc(titles, func(title string) bool { return strings.Contains(title, name) }) {
+			t.Errorf("no name's title tells of %s", name)
+		}
+	}
+	b.Quiet(t, url)
+}
+
+// TestAPausedBrokerIsNotDown: an observer that gets no answer cannot tell why. What was paused is told as that, from the pause to its end, unless
+// the broker went down meanwhile.
+func TestAPausedBrokerIsNotDown(t *testing.T) {
+	p := history.Partition{Topic: "orders"}
+	look := func(index int64, at time.Duration, up ...bool) history.ClusterState {
+		ps := history.PartitionState{Partition: p, Leader: 1, ISR: []history.BrokerID{1, 2}}
+		for i, u := range up {
+			ps.Replicas = append(ps.Replicas, history.ReplicaState{Broker: history.BrokerID(i + 1), Up: u, Leads: u && i == 0})
+		}
+		return history.ClusterState{Index: index, Time: at, Partitions: []history.PartitionState{ps}}
+	}
+	pause := func(n int, index int64, at time.Duration, phase history.FaultPhase, on history.BrokerID) history.FaultEvent {
+		return history.FaultEvent{Index: index, Time: at, Fault: n, Phase: phase, Kind: "pause", Targets: []history.BrokerID{on}}
+	}
+	h := &history.History{
+		States: []history.ClusterState{look(1, 1*time.Second, true, true), look(5, 3*time.Second, false, true), look(8, 5*time.Second, true, true), look(30, 9*time.Second, true, false)},
+		Steps:  []history.Step{{Index: 22, Time: 7 * time.Second, Kind: history.StepDown, Broker: 2}},
+		Faults: []history.FaultEvent{
+			pause(0, 2, 2*time.Second, history.FaultApplied, 1), pause(0, 3, 2*time.Second, history.FaultObserved, 1), pause(0, 7, 4*time.Second, history.FaultUndone, 1),
+			pause(1, 20, 6*time.Second, history.FaultApplied, 2), pause(1, 21, 6*time.Second, history.FaultObserved, 2), pause(1, 25, 8*time.Second, history.FaultUndone, 2),
+			pause(2, 26, 8*time.Second, history.FaultApplied, 1), pause(2, 27, 8*time.Second, history.FaultUndone, 1), // which no probe saw
+		},
+	}
+	lines := timelines(h, nil, nil, 10*time.Second)
+	for i, want := range []string{"leader 1 paused 2 leader 4", "isr 1 paused 6 down 7"} {
+		var got []string
+		for _, s := range lines[0].Lanes[i] {
+			got = append(got, fmt.Sprint(s.Role, " ", time.Duration(s.From).Seconds()))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("broker %d: %s, expected %s", i+1, strings.Join(got, " "), want)
+		}
+	}
+}
