@@ -81,7 +81,7 @@ func struck(h *history.History) []InForce {
 		if l.observed < 0 || l.failed {
 			continue
 		}
-		if l.From < 0 {
+		if l.From < 0 || OnMessages(l.Kind) {
 			l.From = l.observed
 		}
 		if l.To == l.From && l.requested >= 0 {
@@ -91,6 +91,16 @@ func struck(h *history.History) []InForce {
 	}
 	slices.SortStableFunc(out, func(a, b InForce) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Number, b.Number)) })
 	return out
+}
+
+// OnMessages reports whether a kind of fault waits for messages: it is in force from when it met the first.
+func OnMessages(kind string) bool {
+	switch kind {
+	case "hold", "drop", "late", "delay", "throttle":
+		return true
+	default:
+		return false
+	}
 }
 
 // Deed is what a fault does: its plan line without its trigger and its length. kind is the fault's, which the line names.

@@ -42,6 +42,9 @@ func TestFaultsInForce(t *testing.T) {
 		{"an election that was asked for", func(h *history.History) {
 			plot(h, 2, "elect", "at 5s elect follower(orders/0) on orders/0", two, 14, 14.15, 14.15, 14.15)
 		}, " In force on the way to its loss: fault #3, elect follower(orders/0) on orders/0 (broker 2), from 14.000s to 14.150s."},
+		{"what waits for a message, before it met one", func(h *history.History) {
+			plot(h, 2, "hold", "at 5s hold fetch responses 1 -> 2 for 9s", two, 12, 12, 14.1, 16)
+		}, " In force on the way to its loss: fault #3, hold fetch responses 1 -> 2 (broker 2), from 14.100s to 16.000s."},
 		{"more than are named", func(h *history.History) {
 			for n := range 5 {
 				plot(h, n, "partition", "at 3s partition ring for 5s", nil, 12, 12, 12, 13)

@@ -106,12 +106,12 @@ func (v Verdict) SecondJudge() string {
 	switch p.Outcome {
 	case Agrees:
 		switch {
-		case v.Status == Unknown && p.Windows == 0:
+		case p.Windows == 0:
 			return "The second judge (porcupine) had nothing to judge."
-		case v.Status == Unknown:
-			return fmt.Sprintf("The second judge (porcupine) finds what there is of the history linearizable, in each of its %d windows.", p.Windows)
+		case v.Status == Valid:
+			return "The second judge (porcupine) confirms it: the history is linearizable, in " + eachOf(p.Windows) + "."
 		case v.Status != Invalid:
-			return fmt.Sprintf("The second judge (porcupine) confirms it: the history is linearizable, in each of its %d windows.", p.Windows)
+			return "The second judge (porcupine) finds what there is of the history linearizable, in " + eachOf(p.Windows) + "."
 		}
 		for i := range v.Findings {
 			if f := &v.Findings[i]; f.Severity == Violation && v.Contract.Sees(f.Class) == Sees {
@@ -136,6 +136,14 @@ func (v Verdict) SecondJudge() string {
 		return "The second judge (porcupine) was not asked: linearizability is promised only where what was read stays."
 	}
 	return ""
+}
+
+// eachOf writes of all windows.
+func eachOf(windows int) string {
+	if windows == 1 {
+		return "its one window"
+	}
+	return fmt.Sprintf("each of its %d windows", windows)
 }
 
 // firstUnknown says where the second judge's budget ran out.

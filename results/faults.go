@@ -159,9 +159,9 @@ func bandsOf(lives []life, end time.Duration) []band {
 	return bands
 }
 
-// begun is when an observed fault came into force.
+// begun is when an observed fault came into force: one on messages at the first that it met.
 func (l *life) begun() time.Duration {
-	if l.applied < 0 {
+	if l.applied < 0 || checker.OnMessages(l.kind) {
 		return l.observed
 	}
 	return l.applied

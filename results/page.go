@@ -24,15 +24,17 @@ type page struct {
 	Picture                 string   // file of the second judge's picture, "" if there is none
 	LoadBegan               string   // "" if the history does not tell
 	Replay                  string
-	Inexact                 bool // what the replay line does is never the same again
 	Glance                  []fact
 	Findings                []findingView
+	NoFinding               string // what it means that there is none
+	ReplayNote              string
 	FindingsLeft            int
 	Windows                 []windowView
 	Faults                  []faultView
 	FaultsLeft, FaultsTotal int
 	FaultsObserved          int
-	Charted                 bool // there is a latency or a rate to draw
+	NoFault                 string // what it means that none was requested
+	Charted                 bool   // there is a latency or a rate to draw
 	Bin                     string
 	Lanes                   []laneView
 	LanesLeft               int
@@ -102,7 +104,9 @@ func newPage(o Outcome, h *history.History, logs Logs) page {
 		Picture:     pictureOf(v),
 		LoadBegan:   loadWord(h.Marks),
 		Replay:      o.Replay,
-		Inexact:     o.contained(),
+		ReplayNote:  replayNote(o),
+		NoFinding:   noFinding(v.Status, h),
+		NoFault:     noFault(o.Run.Plan),
 		Glance:      glance(o, h),
 		Windows:     windowViews(spans, h, lives, v.Findings, logsIn(o, spans, v.Findings, logs)),
 		Charted:     len(h.Ops) > 0,
@@ -204,6 +208,42 @@ func headline(v checker.Verdict) string {
 		return "Invalid"
 	default:
 		return "Unknown: no verdict was reached"
+	}
+}
+
+// noFinding says what it means that no anomaly was found: little where nothing was judged.
+func noFinding(s checker.Status, h *history.History) string {
+	switch {
+	case len(h.Ops) == 0:
+		return "No operation was recorded, so there was nothing in which an anomaly could be found."
+	case s == checker.Valid:
+		return "No anomaly was found."
+	case s == checker.Vacuous:
+		return "No anomaly was found, in a run in which nothing could go wrong."
+	default:
+		return "No anomaly was found in what there is of the run. That is no verdict."
+	}
+}
+
+// noFault says why no fault was requested: the plan has none, or the run did not come to any.
+func noFault(plan string) string {
+	for line := range strings.Lines(plan) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			return "No fault was requested: the run did not come to those of its plan."
+		}
+	}
+	return "No fault was requested: this run is a baseline."
+}
+
+// replayNote says what the replay line does: the same again, the same from the start and then on to the end, or much alike.
+func replayNote(o Outcome) string {
+	switch {
+	case o.contained():
+		return "Again, not exact: in containers the line carries out the same options and plan once more, and says how the verdict compares with this one."
+	case o.Hash == "":
+		return "With the same build every step comes again as here, and the line goes on to the end, which this run did not reach."
+	default:
+		return "Exact: with the same build every step comes again as here, and the trace hash says so."
 	}
 }
 
