@@ -1,12 +1,14 @@
 package results
 
 import (
+	"cmp"
 	"os"
 	"reflect"
 	"strings"
 	"testing"
 
 	"tidemark/checker"
+	"tidemark/checker/linear"
 	"tidemark/history"
 )
 
@@ -50,8 +52,21 @@ func TestDocumentedResults(t *testing.T) {
 			told("verdict." + name)
 		}
 	}
-	for _, name := range append(fieldNames(reflect.TypeFor[checker.Finding]()), fieldNames(reflect.TypeFor[Shrunk]())...) {
-		told(name)
+	for _, of := range []reflect.Type{
+		reflect.TypeFor[checker.Finding](), reflect.TypeFor[checker.Implied](), reflect.TypeFor[checker.Witness](), reflect.TypeFor[checker.Removal](),
+		reflect.TypeFor[checker.InForce](), reflect.TypeFor[checker.Contract](), reflect.TypeFor[checker.Stats](), reflect.TypeFor[checker.Second](),
+		reflect.TypeFor[linear.Stretch](), reflect.TypeFor[history.Step](), reflect.TypeFor[history.Ground](), reflect.TypeFor[history.Listeners](),
+		reflect.TypeFor[Shrunk](),
+	} {
+		for _, name := range fieldNames(of) {
+			told(name)
+		}
+	}
+	for _, word := range []string{string(checker.WhenAcked), string(checker.WhenLost), string(checker.WhenShown), string(checker.StepAck), string(history.StepElection),
+		string(history.StepFollow), string(history.StepISR), string(history.StepHW), string(history.StepAppend), string(history.StepTruncate), string(history.StepTrim),
+		string(history.StepStart), string(history.StepDown), string(history.StepRecovery), string(history.StepInvariant), checker.Agrees, checker.Objects,
+		checker.OutOfBudget, checker.NotAsked, string(checker.Violation), string(checker.Allowed), string(checker.Info)} {
+		told(word)
 	}
 }
 
@@ -59,6 +74,7 @@ func TestDocumentedResults(t *testing.T) {
 func fieldNames(of reflect.Type) (names []string) {
 	for i := range of.NumField() {
 		name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
+		name = cmp.Or(name, of.Field(i).Name)
 		names = append(names, name)
 	}
 	return names

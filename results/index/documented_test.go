@@ -26,11 +26,15 @@ func TestDocumented(t *testing.T) {
 		of   []reflect.Type
 	}{
 		{"campaign.json", []reflect.Type{reflect.TypeFor[Campaign](), reflect.TypeFor[Part](), reflect.TypeFor[Check](), reflect.TypeFor[Problem]()}},
-		{"The difference and the index", []reflect.Type{reflect.TypeFor[Difference](), reflect.TypeFor[Change]()}},
+		{"The difference and the index", []reflect.Type{reflect.TypeFor[Difference](), reflect.TypeFor[Change](), reflect.TypeFor[Listing](),
+			reflect.TypeFor[Point](), reflect.TypeFor[Run]()}},
 	} {
 		told := section(c.head)
 		for _, of := range c.of {
 			for i := range of.NumField() {
+				if !of.Field(i).IsExported() {
+					continue
+				}
 				name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
 				if !strings.Contains(told, "`"+name+"`") {
 					t.Errorf("docs/formats.md, %s: nothing is told of %s of %s", c.head, name, of.Name())
