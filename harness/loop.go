@@ -71,6 +71,9 @@ func (l *loop) execute() error {
 			return fmt.Errorf("%w: topic %s: %w", errHarness, l.run.Recreated, err)
 		}
 	}
+	if l.run.World != Simulated {
+		l.awaitSight()
+	}
 	var done atomic.Bool
 	l.env.Go("observer", func() {
 		for !done.Load() {
@@ -98,6 +101,25 @@ func (l *loop) execute() error {
 	}
 	l.record.Mark("end", false, "")
 	return l.record.Err()
+}
+
+// sightBound is how long the load waits until the observer knows every partition: what a plan strikes by its role has to be known by then.
+const sightBound = 15 * time.Second
+
+// awaitSight waits until the observer has seen a leader of every partition: on a busy machine brokers that have only just started answer it later than
+// those who create the topic. Who is not seen within the bound is not waited for.
+func (l *loop) awaitSight() {
+	for until := l.env.Now() + sightBound; l.env.Now() < until; l.env.Sleep(observeEvery) {
+		led := 0
+		for _, p := range l.cluster.Observe().Partitions {
+			if p.Partition.Topic == l.run.Topic && p.Leader != history.NoBroker {
+				led++
+			}
+		}
+		if led == l.run.Parts {
+			return
+		}
+	}
 }
 
 // loadUnderFaults runs clients and nemesis side by side until both are done.

@@ -119,7 +119,7 @@ func Simulate(ctx context.Context, run history.Run, watch Watch) (*Result, error
 	if w, err = sim.New(opt); err != nil {
 		return nil, fmt.Errorf("simulated world: %w", err)
 	}
-	l := &loop{run: run, env: w, cluster: w, record: record, tell: &teller{tell: watch.Progress}}
+	l := &loop{run: run, env: w, cluster: likeCluster(run, w), record: record, tell: &teller{tell: watch.Progress}}
 	err = w.Run(ctx, l.execute)
 	res.Hash, res.Events, res.Virtual = w.Hash(), w.Events(), w.Now()
 	res.Differs = configs[0].Bug.Differs()

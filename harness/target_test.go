@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tidemark/history"
 	"tidemark/world"
@@ -132,5 +133,33 @@ func TestLikenessRefuses(t *testing.T) {
 	}
 	if _, err := Expand(like("apache-kafka:4.1.0", nil), "at 1s powerfail broker 1\n"); err == nil || !strings.Contains(err.Error(), "apache-kafka:4.1.0 admits") {
 		t.Errorf("a fault that the target does not admit: %v", err)
+	}
+}
+
+// TestABrokerThatWasKilledStaysDownForItsSession: like a target with a ZooKeeper, a broker that is killed for a moment comes back when its session is
+// over, as the target's is started by then; like one without, at once.
+func TestABrokerThatWasKilledStaysDownForItsSession(t *testing.T) {
+	for target, want := range map[string]time.Duration{"apache-kafka:0.10.2.2": 6 * time.Second, "apache-kafka:4.1.0": 200 * time.Millisecond} {
+		run, err := Expand(like(target, func(r *history.Run) { r.Seed, r.Duration = 1, 15*time.Second }), "at 2s kill broker 2 for 200ms\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := Simulate(t.Context(), run, Watch{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var down, up time.Duration
+		for _, s := range res.History.Steps {
+			switch {
+			case s.Broker != 2:
+			case s.Kind == history.StepDown:
+				down = s.Time
+			case s.Kind == history.StepStart && down > 0 && up == 0:
+				up = s.Time
+			}
+		}
+		if away := up - down; down == 0 || away < want || away > want+time.Second {
+			t.Errorf("like %s broker 2 was away for %v from %v on, expected %v", target, away, down, want)
+		}
 	}
 }
