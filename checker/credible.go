@@ -13,7 +13,9 @@ var ErrIncredible = errors.New("the verdict is not to be believed")
 // Credible looks whether a verdict that was read can have been given of a run: its words are those that there are, its status is what its findings make
 // it, and it was given under the run's configuration. The error, an ErrIncredible, says what is wrong and what was expected.
 func (v *Verdict) Credible(run history.Run) error {
-	wrong := func(format string, args ...any) error { return fmt.Errorf("%w: "+format, append([]any{ErrIncredible}, args...)...) }
+	wrong := func(format string, args ...any) error {
+		return fmt.Errorf("%w: "+format, append([]any{ErrIncredible}, args...)...)
+	}
 	if v.Format != 1 {
 		return wrong("its format is %d, expected 1", v.Format)
 	}
