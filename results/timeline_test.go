@@ -279,6 +279,19 @@ func TestThePageOnPaper(t *testing.T) {
 	b.Quiet(t, url)
 }
 
+// TestThePageOnAPhone: nothing is cut off at the edge of a narrow screen, with everything unfolded and drawn, in either colour scheme; only what has a box of its own
+// scrolls sideways.
+func TestThePageOnAPhone(t *testing.T) {
+	for scheme, odd := range map[string]string{"light": hostile, "dark": strings.Repeat("long", 60)} {
+		b := browser.Open(t, scheme)
+		b.Phone(t)
+		url := open(t, b, finished(t, odd))
+		browser.Eval[bool](t, b, `dispatchEvent(new Event("beforeprint")); true`) // unfolds and draws all
+		b.Fits(t, "the report, "+scheme)
+		b.Quiet(t, url)
+	}
+}
+
 // BenchmarkPage opens the page of a run of 50,000 operations and drags its timeline to and fro for three seconds, as fast as a hand does: frames a
 // second, the longest wait for one, also of those after it was let go, how long until the page has been painted with everything in its place, and
 // its size; for opening and for a frame also what all of the browser's processes had of the processors.

@@ -204,6 +204,29 @@ func (b *Tab) Picture(t testing.TB, path string, height int64) {
 	}
 }
 
+// Phone gives the tab a phone's screen, 390 pixels wide.
+func (b *Tab) Phone(t testing.TB) {
+	t.Helper()
+	b.Do(t, chromedp.EmulateViewport(390, 844))
+}
+
+// Fits fails the test where the page is wider than the screen, or something in it is cut off at its edge that does not scroll in a box of its own.
+func (b *Tab) Fits(t testing.TB, page string) {
+	t.Helper()
+	for _, wide := range Eval[[]string](t, b, `(() => {
+		const width = document.documentElement.clientWidth, scrolls = (e) => e && e !== document.body && (/auto|scroll/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
+		const wide = new Set([...document.body.querySelectorAll("*")].filter((e) => {
+			const r = e.getBoundingClientRect();
+			return r.width > 0 && (r.right > width + 1 || r.left < -1) && !e.matches(".skip, .skip *") && !scrolls(e.parentElement) && getComputedStyle(e).visibility !== "hidden";
+		}));
+		const told = [...wide].filter((e) => !wide.has(e.parentElement)).map((e) => e.tagName.toLowerCase() + (e.id ? "#" + e.id : "") + (e.getAttribute("class") ? "." + e.getAttribute("class") : "") + " in " + (e.closest("[id]")?.id ?? "the page") + " to " + Math.round(e.getBoundingClientRect().right));
+		const all = document.documentElement.scrollWidth;
+		return [...(all > width ? ["the page itself, " + all + " wide"] : []), ...told].slice(0, 12);
+	})()`) {
+		t.Errorf("%s does not fit on the screen: %s", page, wide)
+	}
+}
+
 // ProcessorTime is what the browser's processes have had of the processors, as a busy machine's clock says little.
 func (b *Tab) ProcessorTime(t testing.TB) time.Duration {
 	t.Helper()

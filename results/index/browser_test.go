@@ -116,3 +116,24 @@ func TestTheHostilePageOfTheIndex(t *testing.T) {
 	}
 	b.Quiet(t, url)
 }
+
+// TestTheIndexOnAPhone: neither the index nor the page of a campaign is cut off at the edge of a narrow screen.
+func TestTheIndexOnAPhone(t *testing.T) {
+	root := nights(t)
+	pages, err := filepath.Glob(filepath.Join(root, "campaigns", "*", "index.html"))
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("%d pages of campaigns, %v", len(pages), err)
+	}
+	hostile, _ := site(t)
+	serve := httptest.NewServer(server(t, hostile))
+	defer serve.Close()
+	for scheme, more := range map[string]string{"light": "file://" + pages[0], "dark": serve.URL + "/campaigns/"} {
+		b := browser.Open(t, scheme)
+		b.Phone(t)
+		for _, url := range []string{"file://" + filepath.Join(root, "campaigns", "index.html"), more} {
+			b.Do(t, chromedp.Navigate(url))
+			browser.Eval[bool](t, b, `document.querySelectorAll("details").forEach((d) => { d.open = true; }); true`)
+			b.Fits(t, url+", "+scheme)
+		}
+	}
+}
