@@ -72,7 +72,7 @@ func Contain(ctx context.Context, run history.Run, d results.Dir, look Look) (*R
 		if err == nil {
 			err = env.Run(l.execute)
 		}
-		for _, b := range cluster.Brokers() {
+		for _, b := range slices.Concat(cluster.Brokers(), cluster.Controllers()) {
 			text, missing := cluster.Log(b)
 			if missing != nil {
 				text = missing.Error() + "\n"

@@ -2,6 +2,8 @@ package harness
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"tidemark/history"
@@ -51,9 +53,15 @@ func NoteShrunk(d results.Dir, s results.Shrunk) error {
 	return d.Finish(o, h)
 }
 
-// saveLogs writes what each broker did and said.
+// saveLogs writes what each broker did and said, and each controller that is no broker.
 func saveLogs(d results.Dir, res *Result) error {
-	for _, b := range BrokerIDs(res.Run) {
+	nodes := BrokerIDs(res.Run)
+	for _, b := range slices.Sorted(maps.Keys(res.logs)) {
+		if !slices.Contains(nodes, b) {
+			nodes = append(nodes, b)
+		}
+	}
+	for _, b := range nodes {
 		if err := d.WriteLog(b, append(brokerLog(b, res.History), res.logs[b]...)); err != nil {
 			return err
 		}
