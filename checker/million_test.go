@@ -77,7 +77,7 @@ func (s *stream) Mark(name string, failed bool, detail string) {
 func writeBig(tb testing.TB, ops int) (path string, run history.Run) {
 	tb.Helper()
 	path = filepath.Join(tb.TempDir(), "journal")
-	journal, err := history.CreateJournal(path)
+	journal, err := history.CreateJournal(path, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

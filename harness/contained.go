@@ -53,7 +53,7 @@ func Contain(ctx context.Context, run history.Run, d results.Dir, look Look) (*R
 		return nil, err
 	}
 	defer engine.Close() //nolint:errcheck // nothing is under way
-	journal, err := history.CreateJournal(d.HistoryPath())
+	journal, err := history.CreateJournal(d.HistoryPath(), &run)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 // TestGarbageJournals spoils a journal's bytes. It is read up to its last whole frame, or refused; it is never read as more.
 func TestGarbageJournals(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j")
-	w, err := CreateJournal(path)
+	w, err := CreateJournal(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

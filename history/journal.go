@@ -1,6 +1,8 @@
 package history
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -9,7 +11,8 @@ import (
 )
 
 // A journal is NDJSON in zstd frames, each with a checksum, one behind the other; a line never spans two frames. `zstd -dc`
-// shows it as text. The first line is {"journal":1}, the version of this format; each line after it is one entry, with "t" first:
+// shows it as text. The first line is {"journal":1,"run":{...}}, the version of this format and the run whose history it is, as run.json has it
+// ("run" is left out where nobody knows, as in journals of older builds); each line after it is one entry, with "t" first:
 //
 //	t            what the entry is: invoke, return, fault, state, step, dump or mark
 //	i, at        index, dense from 0; time in nanoseconds since the run's start, never falling
@@ -29,6 +32,9 @@ import (
 //
 // A field that is left out is 0, "", false or an empty list. A string that is not UTF-8 is {"base64":"..."}.
 const journalFormat = 1
+
+// journalOfRun begins the first line of a journal that says whose history it is.
+var journalOfRun = fmt.Sprintf("{\"journal\":%d,\"run\":", journalFormat)
 
 // Limits of a journal. A frame may exceed frameBytes by the one entry that filled it.
 const (
@@ -61,8 +67,16 @@ type JournalWriter struct {
 	frame   []byte
 }
 
-// CreateJournal creates the file; it must not exist.
-func CreateJournal(path string) (*JournalWriter, error) {
+// CreateJournal creates the file; it must not exist. run is whose history it is to hold, nil if that is not known.
+func CreateJournal(path string, run *Run) (*JournalWriter, error) {
+	head := fmt.Appendf(nil, "{\"journal\":%d}\n", journalFormat)
+	if run != nil {
+		text, err := json.Marshal(run)
+		if err != nil {
+			return nil, fmt.Errorf("creating a journal: its run: %w", err)
+		}
+		head = fmt.Appendf(nil, "%s%s}\n", journalOfRun, text)
+	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("creating a journal: %w", err)
@@ -72,8 +86,11 @@ func CreateJournal(path string) (*JournalWriter, error) {
 		return nil, fmt.Errorf("creating a journal: %w", err)
 	}
 	w := &JournalWriter{file: file, encoder: encoder}
-	w.pending = fmt.Appendf(nil, "{\"journal\":%d}\n", journalFormat)
+	w.pending = head
 	w.appended = 1
+	if run != nil {
+		w.flush() // in a frame of its own, so that who only asks whose history it is reads no more
+	}
 	return w, nil
 }
 
@@ -180,20 +197,24 @@ func (w *JournalWriter) Close() error {
 	return w.err()
 }
 
-// WriteJournal writes a whole history to a new file, in order of index.
-func WriteJournal(path string, h *History) error {
+// WriteJournal writes the whole history of a run to a new file, in order of index; nothing is left of one that could not be written. run is nil if it is
+// not known.
+func WriteJournal(path string, run *Run, h *History) error {
 	entries, err := h.inOrder()
 	if err != nil {
 		return fmt.Errorf("writing journal %s: %w", path, err)
 	}
-	w, err := CreateJournal(path)
+	w, err := CreateJournal(path, run)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
 		w.append(func(b []byte) []byte { return e.appendLine(b, h) })
 	}
-	return w.Close()
+	if err := w.Close(); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
 }
 
 // entry is one entry of a history: what it is, and where in its slice.

@@ -59,7 +59,7 @@ func TestALargeJournalIsReadInTheMemoryOfItsHistory(t *testing.T) {
 		log = append(log, Record{Offset(len(log)), value})
 	}
 	h := r.History()
-	if err := WriteJournal(path, h); err != nil {
+	if err := WriteJournal(path, nil, h); err != nil {
 		t.Fatal(err)
 	}
 	if s, err := os.Stat(path); err != nil || s.Size() < countFrom {

@@ -2,6 +2,7 @@ package history
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -85,6 +86,7 @@ type journalReader struct {
 	scanner
 	pool
 	h    *History
+	run  *Run            // whose history it is; nil as long as nothing says so
 	line int             // number of the line under way, from 1
 	next int64           // index of the next entry
 	last time.Duration   // time of the last entry
@@ -158,8 +160,39 @@ func (j *journalReader) readLines(b []byte) error {
 	return nil
 }
 
+// ReadJournalRun reads no more of a journal than whose history it holds: nil if it does not say.
+func ReadJournalRun(r io.Reader) (*Run, error) {
+	j := newJournalReader()
+	frames, err := newFrameReader(r, frameBytesMax)
+	if err != nil {
+		return nil, err
+	}
+	defer frames.close()
+	lines, err := frames.next()
+	var d *damage
+	if err == io.EOF || errors.As(err, &d) {
+		return nil, nil // cut before its first line was whole: it says nothing
+	}
+	if err == nil {
+		first, _, _ := bytes.Cut(lines, []byte("\n"))
+		err = j.readLines(append(slices.Clone(first), '\n'))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading a journal: %w", err)
+	}
+	return j.run, nil
+}
+
 // readFormat reads the first line.
 func (j *journalReader) readFormat() {
+	if text, ok := bytes.CutPrefix(j.b, []byte(journalOfRun)); ok {
+		j.run = new(Run)
+		if text, ok = bytes.CutSuffix(text, []byte("}")); !ok || json.Unmarshal(text, j.run) != nil {
+			j.fail("found %q as its run, expected the object that run.json holds", short(text))
+		}
+		j.pos = len(j.b)
+		return
+	}
 	j.open('{')
 	if key := j.key(); j.err == nil && string(key) != "journal" {
 		j.unknown(key, "journal")

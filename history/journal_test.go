@@ -55,7 +55,7 @@ func TestJournalLines(t *testing.T) {
 			return fmt.Sprint(err)
 		case "write": // the lines of what story records
 			path := filepath.Join(t.TempDir(), "j")
-			w, err := CreateJournal(path)
+			w, err := CreateJournal(path, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +109,7 @@ func story(w *JournalWriter) *History {
 
 // record draws a history, recorded with a journal as its sink.
 func record(t *rapid.T, path string) *History {
-	w, err := CreateJournal(path)
+	w, err := CreateJournal(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestJournalGivesBackWhatWasRecorded(t *testing.T) {
 		n++
 		live, whole := filepath.Join(dir, fmt.Sprint("live", n)), filepath.Join(dir, fmt.Sprint("whole", n))
 		h := record(t, live)
-		if err := WriteJournal(whole, h); err != nil {
+		if err := WriteJournal(whole, nil, h); err != nil {
 			t.Fatal(err)
 		}
 		for _, path := range []string{live, whole} {
@@ -207,7 +207,7 @@ func TestJournalGivesBackWhatWasRecorded(t *testing.T) {
 // TestJournalIsReadableWhereverItIsCut cuts a journal at every byte of its last two frames.
 func TestJournalIsReadableWhereverItIsCut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j")
-	w, err := CreateJournal(path)
+	w, err := CreateJournal(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func TestJournalIsReadableWhereverItIsCut(t *testing.T) {
 // TestJournalNeverInventsEntries flips every byte of a journal in turn: what is read is what was written up to some frame, or an error.
 func TestJournalNeverInventsEntries(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j")
-	w, err := CreateJournal(path)
+	w, err := CreateJournal(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,14 +311,14 @@ func TestJournalLimits(t *testing.T) {
 func TestJournalDoesNotOverwrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j")
 	h := story(nil)
-	if err := WriteJournal(path, h); err != nil {
+	if err := WriteJournal(path, nil, h); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteJournal(path, h); !os.IsExist(unwrapAll(err)) {
+	if err := WriteJournal(path, nil, h); !os.IsExist(unwrapAll(err)) {
 		t.Errorf("%v, expected that the file exists", err)
 	}
 	h.Steps[0].Index = 0
-	if err := WriteJournal(path+"2", h); err == nil || !strings.Contains(err.Error(), "two entries have index 0") {
+	if err := WriteJournal(path+"2", nil, h); err == nil || !strings.Contains(err.Error(), "two entries have index 0") {
 		t.Errorf("%v, expected that two entries have index 0", err)
 	}
 	if _, err := os.Stat(path + "2"); err == nil {
@@ -338,7 +338,7 @@ func unwrapAll(err error) error {
 
 func TestJournalOfManyWriters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j")
-	w, err := CreateJournal(path)
+	w, err := CreateJournal(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,7 +369,7 @@ func TestJournalOfManyWriters(t *testing.T) {
 
 func TestJournalReportsAFailedWrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j")
-	w, err := CreateJournal(path)
+	w, err := CreateJournal(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -383,12 +383,12 @@ func TestJournalReportsAFailedWrite(t *testing.T) {
 
 func FuzzReadJournal(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "j")
-	w, err := CreateJournal(path)
+	w, err := CreateJournal(path, nil)
 	if err != nil {
 		f.Fatal(err)
 	}
 	h := story(w)
-	if err := WriteJournal(path+"2", h); err != nil {
+	if err := WriteJournal(path+"2", nil, h); err != nil {
 		f.Fatal(err)
 	}
 	for _, name := range []string{path, path + "2", recorded} {
@@ -459,7 +459,7 @@ func BenchmarkJournal(b *testing.B) {
 	}
 	h := r.History()
 	path := filepath.Join(b.TempDir(), "j")
-	if err := WriteJournal(path, h); err != nil {
+	if err := WriteJournal(path, nil, h); err != nil {
 		b.Fatal(err)
 	}
 	b.Run("read", func(b *testing.B) {
@@ -474,7 +474,7 @@ func BenchmarkJournal(b *testing.B) {
 	b.Run("write", func(b *testing.B) {
 		for b.Loop() {
 			os.Remove(path)
-			if err := WriteJournal(path, h); err != nil {
+			if err := WriteJournal(path, nil, h); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -482,7 +482,7 @@ func BenchmarkJournal(b *testing.B) {
 	})
 	b.Run("invoke", func(b *testing.B) {
 		os.Remove(path)
-		w, err := CreateJournal(path)
+		w, err := CreateJournal(path, nil)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 func TestALateStepStandsWhereItHappened(t *testing.T) {
 	var now time.Duration
 	path := filepath.Join(t.TempDir(), "history.ndjson.zst")
-	sink, err := CreateJournal(path)
+	sink, err := CreateJournal(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

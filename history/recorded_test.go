@@ -67,7 +67,7 @@ func TestARecordedJournalIsWrittenAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := t.TempDir() + "/again"
-	if err := WriteJournal(path, h); err != nil {
+	if err := WriteJournal(path, nil, h); err != nil {
 		t.Fatal(err)
 	}
 	if one, other := uncompress(t, recorded), uncompress(t, path); one != other {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"time"
 
 	"tidemark/checker"
 	"tidemark/history"
@@ -22,6 +23,7 @@ const outcomeFormat = 1
 //
 //	format       1
 //	seed         the run's seed, a decimal string: JavaScript's numbers cannot hold 64 bits
+//	started      when the run started, as run.json has it; left out by older builds
 //	hash         the trace hash of a simulated run, hexadecimal; "" elsewhere
 //	replay       the line to paste that replays the run
 //	wallSeconds  seconds of real time that the run took
@@ -57,6 +59,7 @@ type Shrunk struct {
 type storedOutcome struct {
 	Format    int             `json:"format"`
 	Seed      uint64          `json:"seed,string"`
+	Started   time.Time       `json:"started,omitzero"`
 	Hash      string          `json:"hash"`
 	Replay    string          `json:"replay"`
 	Wall      float64         `json:"wallSeconds"`
@@ -67,10 +70,11 @@ type storedOutcome struct {
 	Verdict   checker.Verdict `json:"verdict"`
 }
 
-// Finish writes results.json and report.html, and porcupine.html if porcupine objects, also over those of an earlier check.
+// Finish writes results.json and report.html, and porcupine.html if porcupine objects, also over those of an earlier check. None is put in place before
+// all are written, and results.json, which is what is believed, last: so page and results tell the same verdict, also where the disk is full.
 func (d Dir) Finish(o Outcome, h *history.History) error {
 	text, err := json.MarshalIndent(storedOutcome{
-		Format: outcomeFormat, Seed: o.Run.Seed, Hash: o.Hash, Replay: o.Replay, Wall: o.Wall, Truncated: o.Truncated, UnderWay: o.UnderWay, Ground: o.Ground, Shrunk: o.Shrunk,
+		Format: outcomeFormat, Seed: o.Run.Seed, Started: o.Run.Started, Hash: o.Hash, Replay: o.Replay, Wall: o.Wall, Truncated: o.Truncated, UnderWay: o.UnderWay, Ground: o.Ground, Shrunk: o.Shrunk,
 		Verdict: o.Verdict,
 	}, "", "  ")
 	if err != nil {
@@ -80,25 +84,22 @@ func (d Dir) Finish(o Outcome, h *history.History) error {
 		return fmt.Errorf("%s would have %d bytes, expected fewer than %d: the verdict has %d findings",
 			outcomeFile, len(text), outcomeBytesMax, len(o.Verdict.Findings))
 	}
-	if err := d.write(outcomeFile, append(text, '\n')); err != nil {
-		return err
-	}
-	if err := d.draw(o, h); err != nil {
-		return err
-	}
-	return d.writeTo(reportFile, func(w io.Writer) error {
+	drafts := []draft{{reportFile, func(w io.Writer) error {
 		buffered := bufio.NewWriter(w)
 		if err := WriteReport(buffered, o, h, d.Logs); err != nil {
 			return err
 		}
 		return buffered.Flush()
-	})
-}
-
-// draw writes the second judge's picture if it has one, and removes an earlier check's if not.
-func (d Dir) draw(o Outcome, h *history.History) error {
-	if _, ok := o.Verdict.Picture(); ok {
-		return d.writeTo(pictureFile, func(w io.Writer) error { return checker.Draw(w, o.Run, h, o.Verdict) })
+	}}, {outcomeFile, func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	}}}
+	_, pictured := o.Verdict.Picture()
+	if pictured {
+		drafts = append([]draft{{pictureFile, func(w io.Writer) error { return checker.Draw(w, o.Run, h, o.Verdict) }}}, drafts...)
+	}
+	if err := d.writeAll(drafts); err != nil || pictured {
+		return err
 	}
 	if err := os.Remove(d.file(pictureFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove an earlier check's picture: %w", err)
@@ -135,9 +136,14 @@ func DecodeOutcome(text []byte, run history.Run) (Outcome, error) {
 	case s.Format != outcomeFormat:
 		return Outcome{}, fmt.Errorf("format is %d, expected %d", s.Format, outcomeFormat)
 	case s.Seed != run.Seed:
-		return Outcome{}, fmt.Errorf("seed is %d, expected %d as in %s", s.Seed, run.Seed, runFile)
+		return Outcome{}, fmt.Errorf("%w: seed is %d, expected %d as in %s", ErrAnotherRun, s.Seed, run.Seed, runFile)
+	case !s.Started.IsZero() && !s.Started.Equal(run.Started):
+		return Outcome{}, fmt.Errorf("%w: started is %s, expected %s as in %s", ErrAnotherRun, s.Started.Format(time.RFC3339Nano), run.Started.Format(time.RFC3339Nano), runFile)
 	}
-	if err := s.Verdict.Credible(run); err != nil {
+	if was, is := s.Verdict.Contract.Configured(), checker.ContractOf(run).Configured(); was != is {
+		return Outcome{}, fmt.Errorf("%w: its contract is that of %s, expected %s as in %s", ErrAnotherRun, was, is, runFile)
+	}
+	if err := s.Verdict.Credible(); err != nil {
 		return Outcome{}, err
 	}
 	return Outcome{Run: run, Verdict: s.Verdict, Hash: s.Hash, Replay: s.Replay, Wall: s.Wall, Truncated: s.Truncated, UnderWay: s.UnderWay, Ground: s.Ground, Shrunk: s.Shrunk}, nil

@@ -120,7 +120,11 @@ func DecodeRun(text []byte) (history.Run, error) {
 }
 
 // History reads the directory's journal; truncated says what a cut tail left out.
+// One of another run than run.json's is refused, with what differs.
 func (d Dir) History() (h *history.History, truncated string, err error) {
+	if err := d.ownHistory(); err != nil {
+		return nil, "", err
+	}
 	h, truncated, err = history.ReadJournalFile(d.file(historyFile))
 	if err != nil {
 		return nil, "", fmt.Errorf("read the run's history: %w", err)
@@ -136,7 +140,11 @@ func (d Dir) Plan() (string, error) {
 
 // WriteHistory writes the journal of a run that kept it in memory.
 func (d Dir) WriteHistory(h *history.History) error {
-	return history.WriteJournal(d.file(historyFile), h)
+	_, run, err := Open(d.Path)
+	if err != nil {
+		return err
+	}
+	return history.WriteJournal(d.file(historyFile), &run, h)
 }
 
 // HistoryPath is where the journal lies, for a run that writes it as it goes.
@@ -163,17 +171,39 @@ func (d Dir) write(name string, text []byte) error {
 }
 
 func (d Dir) writeTo(name string, fill func(io.Writer) error) error {
-	f, err := os.CreateTemp(d.Path, "."+name+".*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", d.file(name), err)
+	return d.writeAll([]draft{{name, fill}})
+}
+
+// draft is a file that is to be written.
+type draft struct {
+	name string
+	fill func(io.Writer) error
+}
+
+// writeAll writes files beside their places, and puts them in place, in their order, only when all of them are whole: a full disk leaves those that were
+// there, all of them.
+func (d Dir) writeAll(drafts []draft) (err error) {
+	var written []string
+	defer func() {
+		for _, path := range written {
+			_ = os.Remove(path) // those that came to no place; the first error is the one to tell
+		}
+	}()
+	for _, w := range drafts {
+		f, err := os.CreateTemp(d.Path, "."+w.name+".*")
+		if err != nil {
+			return fmt.Errorf("write %s: %w", d.file(w.name), err)
+		}
+		written = append(written, f.Name())
+		if err := errors.Join(w.fill(f), f.Chmod(0o644), f.Close()); err != nil {
+			return fmt.Errorf("write %s: %w", d.file(w.name), err)
+		}
 	}
-	err = errors.Join(fill(f), f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), d.file(name))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // best effort: the first error is the one to tell
-		return fmt.Errorf("write %s: %w", d.file(name), err)
+	for _, w := range drafts {
+		if err := os.Rename(written[0], d.file(w.name)); err != nil {
+			return fmt.Errorf("write %s: %w", d.file(w.name), err)
+		}
+		written = written[1:]
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -12,23 +13,28 @@ import (
 	"tidemark/harness"
 	"tidemark/history"
 	"tidemark/history/plain"
+	"tidemark/results"
 )
 
 func checkCommand() *cobra.Command {
-	var asJSON, outcomes bool
+	var asJSON, outcomes, write bool
 	var contract string
 	c := &cobra.Command{
 		Use:   "check DIR|FILE.edn",
 		Short: "Judge a stored run again, or a history of Jepsen's",
-		Long: "Reads the history of a run directory, checks it with this build's checker, and writes results.json and report.html anew.\n" +
-			"Where the verdict differs from the stored one, both are shown, with the versions of the checkers that gave them.\n" +
-			"With --as the history is judged under another contract, and nothing is written.\n" +
+		Long: "Reads the history of a run directory and checks it with this build's checker. Where the verdict differs from the stored one, both are shown,\n" +
+			"with the versions of the checkers that gave them. Nothing is written: with --write results.json and report.html of the directory are written\n" +
+			"anew. Files of the directory that are of another run than run.json's are refused.\n" +
+			"With --as the history is judged under another contract.\n" +
 			"A file is read as a history in the format of Jepsen's Kafka workload (EDN) and judged as Jepsen's checker assumes, under acks=all with\n" +
 			"clean elections; nothing is written. Its operations are named by their :index. Fewer than 100 of them prove nothing and are vacuous, unless\n" +
 			"they break the contract; what the contract allows is then told all the same.",
 		Args: exactly("DIR or FILE.edn"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if isFile(args[0]) && !ofRun(args[0]) && !isArchive(args[0]) {
+				if write {
+					return usage(errors.New("--write with a file, expected the directory of a run: of a file nothing is written"))
+				}
 				return checkJepsen(c, args[0], contract, asJSON, outcomes)
 			}
 			d, run, err := openRun(args[0])
@@ -43,7 +49,13 @@ func checkCommand() *cobra.Command {
 					return usage(err)
 				}
 			}
+			if write && contract != "" {
+				return usage(errors.New("--write and --as exclude each other: what a run's directory holds is judged under the run's own contract"))
+			}
 			before, stored := d.Outcome()
+			if errors.Is(stored, results.ErrAnotherRun) {
+				return usage(stored)
+			}
 			res, truncated, err := harness.Recheck(d, run)
 			if err != nil {
 				return usage(err)
@@ -51,9 +63,10 @@ func checkCommand() *cobra.Command {
 			if truncated != "" {
 				fmt.Fprintln(c.ErrOrStderr(), "tidemark: the history is cut:", truncated)
 			}
-			if contract == "" {
+			if write {
 				o := res.Outcome(d)
 				o.Hash, o.Wall, o.Truncated, o.Ground, o.UnderWay = before.Hash, before.Wall, truncated, before.Ground, before.UnderWay
+				o.Shrunk = before.Shrunk
 				if err := d.Finish(o, res.History); err != nil {
 					return trouble(err)
 				}
@@ -82,6 +95,7 @@ func checkCommand() *cobra.Command {
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the verdict as JSON")
 	c.Flags().BoolVar(&outcomes, "outcomes", false, "tell of each send of unknown outcome what became of it, by which evidence")
+	c.Flags().BoolVar(&write, "write", false, "write results.json and report.html of the directory anew")
 	c.Flags().StringVar(&contract, "as", "", "judge under another contract: acks=all, acks=1 or acks=0")
 	return c
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 	"tidemark/history"
 	"tidemark/history/edn"
 	"tidemark/history/plain"
+	"tidemark/results"
 )
 
 // readJepsen reads a history in the format of Jepsen's Kafka workload, and says what was read.
@@ -23,6 +25,11 @@ func readJepsen(log io.Writer, path, contract string) (history.Run, *history.His
 	if run.World != "" { // tidemark's own
 		if err := harness.Verify(run); err != nil {
 			return run, nil, nil, fmt.Errorf("%s: the run that it is of: %w", path, err)
+		}
+		if d, beside, err := results.Open(filepath.Dir(path)); err == nil {
+			if err := results.SameRun(run, beside); err != nil {
+				return run, nil, nil, fmt.Errorf("%s: %w as in run.json of %s, which it lies in; elsewhere it is judged by itself", path, err, d.Path)
+			}
 		}
 	}
 	if contract != "" {

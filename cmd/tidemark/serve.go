@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -185,6 +186,11 @@ func pruneCommand() *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
+			if info, err := os.Stat(dirOf(args)); err != nil {
+				return usage(err)
+			} else if !info.IsDir() {
+				return usage(fmt.Errorf("%s is a file, expected the directory that runs/ stands in", dirOf(args)))
+			}
 			names, err := index.Prune(dirOf(args), r, time.Now(), dry)
 			if asJSON {
 				if err := printJSON(c.OutOrStdout(), map[string]any{"removed": append([]string{}, names...), "dry": dry}, exitValid); err != nil {
@@ -198,7 +204,7 @@ func pruneCommand() *cobra.Command {
 				for _, name := range names {
 					fmt.Fprintln(c.OutOrStdout(), word, plain.Line(filepath.Join(dirOf(args), "runs", name)))
 				}
-				if len(names) == 0 {
+				if len(names) == 0 && err == nil {
 					fmt.Fprintln(c.OutOrStdout(), "all runs are within the bounds")
 				}
 			}

@@ -84,7 +84,9 @@ func Read(r io.Reader) (history.Run, *history.History, error) {
 }
 
 func read(r io.Reader) (history.Run, *history.History, Origins, error) {
-	b := newBuilder(&parser{input: newInput(r)})
+	p := &parser{input: newInput(r)}
+	p.passMark()
+	b := newBuilder(p)
 	for {
 		ok, err := b.p.next()
 		if err == nil && ok {

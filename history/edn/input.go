@@ -35,6 +35,15 @@ func (in *input) ahead(n int) []byte {
 	return in.buf[:min(n, len(in.buf))]
 }
 
+// passMark passes over the byte order mark that some editors put before UTF-8. It stands in no column.
+func (in *input) passMark() {
+	const mark = "\xEF\xBB\xBF"
+	if string(in.ahead(len(mark))) == mark {
+		in.buf = in.buf[len(mark):]
+		in.read += int64(len(mark))
+	}
+}
+
 // peek is the next byte; ok is false at the end.
 func (in *input) peek() (c byte, ok bool, err error) {
 	if len(in.buf) > 0 {

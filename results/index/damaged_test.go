@@ -5,8 +5,12 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"tidemark/history"
 )
 
 // TestNoContradictionIsBelieved: a run whose files do not fit together, or are of another version, is damaged, with what does not fit, and never
@@ -32,9 +36,9 @@ func TestNoContradictionIsBelieved(t *testing.T) {
 		{"20261130T020102Z-7", run, results("2", "7", "1", "valid", ``, told), "results.json: format is 2, expected 1"},
 		{"20261130T020102Z-7", run, results("1", "7", "2", "valid", ``, told), "its format is 2, expected 1"},
 		{"20261130T020102Z-7", strings.Replace(run, `"format":1`, `"format":2`, 1), results("1", "7", "1", "valid", ``, told), "run.json: format is 2, expected 1"},
-		{"20261130T020102Z-7", run, results("1", "8", "1", "valid", ``, told), "results.json: seed is 8, expected 7 as in run.json"},
+		{"20261130T020102Z-7", run, results("1", "8", "1", "valid", ``, told), "results.json: of another run: seed is 8, expected 7 as in run.json"},
 		{"20261130T020102Z-9", run, results("1", "7", "1", "valid", ``, told), "run.json: seed is 7, expected 9 as in the directory's name"},
-		{"20261130T020102Z-7", run, results("1", "7", "1", "valid", ``, strings.Replace(told, "-1", "1", 1)), "it was given under acks=1, min.insync.replicas 2, replication factor 3"},
+		{"20261130T020102Z-7", run, results("1", "7", "1", "valid", ``, strings.Replace(told, "-1", "1", 1)), "of another run: its contract is that of acks=1, min.insync.replicas 2, replication factor 3"},
 		{"20261130T020102Z-7", run, `{"format":1,"seed":"7","verdict":{"format":1,"status":"valid"},"more":1}`, "more"},
 	} {
 		root := t.TempDir()
@@ -68,5 +72,81 @@ func TestNoContradictionIsBelieved(t *testing.T) {
 		if text, err := json.Marshal(x.Listing()); err != nil || !strings.Contains(string(text), `"damaged":true`) {
 			t.Errorf("%s: %v, expected a listing that tells it", text, err)
 		}
+	}
+}
+
+// TestABadCampaignIsOneRow: figures that are none, or kinds of problems that there are not, make their campaign one that could not be read, and nothing
+// of the others is lost; a campaign that took next to no time has no endless speed.
+func TestABadCampaignIsOneRow(t *testing.T) {
+	root, _ := site(t)
+	quick := Campaign{Label: "quick", Done: true, Parts: []Part{{Name: "hunt", Status: Passed, Done: true, Runs: 1, Valid: 1, Seconds: 5e-324, World: 1e12}}}
+	create(t, root, quick)
+	x, err := Read(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, unread := len(x.Campaigns), len(x.Unread)
+	good, err := Encode(quick)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, bad := range [][2]string{{`"seconds": 0,`, `"seconds": 1e999,`}, {`"seconds": 0,`, `"seconds": 1e300,`}, {`"worldSeconds": 1000000000000`, `"worldSeconds": -1`},
+		{`"runs": 1`, `"runs": -7`}, {`"problems": null`, `"problems": [{"kind": "\u001b[2J"}]`}} {
+		text := strings.Replace(string(good), bad[0], bad[1], 1)
+		if text == string(good) {
+			t.Fatalf("there is no %s in %s", bad[0], good)
+		}
+		dir := filepath.Join(root, campaignsDir, "20261101T000000Z-bad")
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, campaignFile), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		x, err := Read(root)
+		if err != nil || len(x.Campaigns) != before || len(x.Unread) != unread+1 || !strings.Contains(strings.Join(x.Unread, "\n"), "expected") {
+			t.Errorf("%d, %s: %d campaigns, unread %q, %v, expected %d and one row more", i, bad[1], len(x.Campaigns), x.Unread, err, before)
+		}
+		if _, err := json.Marshal(x.Listing()); err != nil {
+			t.Errorf("%s: %v, expected a listing all the same", bad[1], err)
+		}
+	}
+}
+
+// TestAHistoryOfAnotherRunIsDamage: results beside a history that says that it is another run's are not believed, and so not one that is no journal.
+func TestAHistoryOfAnotherRunIsDamage(t *testing.T) {
+	root, _ := site(t)
+	const name = "20261129T020102Z-9"
+	path := filepath.Join(root, runsDir, name, historyFile)
+	look := func() Run {
+		x, err := Read(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x.Runs[slices.IndexFunc(x.Runs, func(r Run) bool { return r.Name == name })]
+	}
+	for _, c := range []struct {
+		of   *history.Run
+		says string
+	}{
+		{nil, ""}, {&history.Run{Format: 1, Seed: 9, World: "sim", Started: noon.Truncate(24 * time.Hour).Add(2*time.Hour + time.Minute + 2*time.Second)}, ""},
+		{&history.Run{Format: 1, Seed: 8, World: "sim"}, `history.ndjson.zst: of another run: its seed is "8", expected "9" as in run.json`},
+		{&history.Run{Format: 1, Seed: 9, World: "sim"}, `its started is "0001-01-01T00:00:00Z", expected "2026-11-30T02:01:02Z"`},
+	} {
+		if err := history.WriteJournal(path, c.of, &history.History{}); err != nil {
+			t.Fatal(err)
+		}
+		if r := look(); r.Damaged != (c.says != "") || !strings.Contains(r.Reason, c.says) {
+			t.Errorf("%+v: %+v, expected damage %q", c.of, r, c.says)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(path, []byte("no journal at all"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if r := look(); !r.Damaged || r.Status != "" {
+		t.Errorf("%+v, expected damage", r)
 	}
 }

@@ -41,6 +41,7 @@ type Run struct {
 // The files of a run directory that the index reads or serves, see the package results.
 const (
 	runFile     = "run.json"
+	historyFile = "history.ndjson.zst"
 	outcomeFile = "results.json"
 	reportFile  = "report.html"
 	pictureFile = "porcupine.html"
@@ -103,7 +104,29 @@ func readOutcome(root *os.Root, name string) (results.Outcome, error) {
 	if err != nil {
 		return o, fmt.Errorf("%s: %w", outcomeFile, err)
 	}
+	if err := ownHistory(root, path.Join(dir, historyFile), run); err != nil {
+		return o, fmt.Errorf("%s: %w", historyFile, err)
+	}
 	return o, nil
+}
+
+// ownHistory looks whether a journal is that of a run. One that is not there is nobody else's.
+func ownHistory(root *os.Root, name string, run history.Run) error {
+	info, err := root.Stat(name) // before it is opened: a pipe would wait for whoever writes to it
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("is %v, expected a file", info.Mode().Type())
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	return results.OwnHistory(f, run)
 }
 
 // runDir matches the name that a run's directory is given, see results.Create.

@@ -97,8 +97,14 @@ func Decode(text []byte) (Campaign, error) {
 	case len(c.Parts) > partsMax:
 		return Campaign{}, fmt.Errorf("%w: %d parts, expected at most %d", ErrFormat, len(c.Parts), partsMax)
 	}
+	if err := plausible("seconds", c.Seconds); err != nil {
+		return Campaign{}, err
+	}
 	for i := range c.Parts {
 		p := &c.Parts[i]
+		if err := p.plausible(); err != nil {
+			return Campaign{}, fmt.Errorf("%w, of part %.80q", err, p.Name)
+		}
 		if _, known := rank[p.Status]; !known {
 			return Campaign{}, fmt.Errorf("%w: part %.80q has status %.80q, expected %s, %s, %s, %s, %s or %s", ErrFormat, p.Name, p.Status,
 				Passed, Failed, Inconclusive, Trouble, Interrupted, Skipped)
@@ -107,8 +113,40 @@ func Decode(text []byte) (Campaign, error) {
 			return Campaign{}, fmt.Errorf("%w: part %.80q has %d problems and %d checks, expected at most %d and %d", ErrFormat, p.Name,
 				len(p.Problems), len(p.Checks), problemsMax, checksMax)
 		}
+		for j := range p.Problems {
+			if _, known := kindRank[p.Problems[j].Kind]; !known {
+				return Campaign{}, fmt.Errorf("%w: part %.80q has a problem of kind %.80q, expected %s, %s, %s or %s", ErrFormat, p.Name, p.Problems[j].Kind, Violation, Missed, Doubt, Broken)
+			}
+		}
 	}
 	return c, nil
+}
+
+// figureMax bounds every figure of a campaign: sums of them stay numbers.
+const figureMax = 1e12
+
+// plausible looks whether a figure can be one.
+func plausible(name string, x float64) error {
+	if !(x >= 0 && x <= figureMax) {
+		return fmt.Errorf("%w: %s is %g, expected 0 to %g", ErrFormat, name, x, figureMax)
+	}
+	return nil
+}
+
+// plausible looks whether a part's figures can be ones.
+func (p *Part) plausible() error {
+	for _, f := range []struct {
+		name string
+		x    float64
+	}{
+		{"runs", float64(p.Runs)}, {"valid", float64(p.Valid)}, {"invalid", float64(p.Invalid)}, {"known", float64(p.Known)}, {"vacuous", float64(p.Vacuous)},
+		{"unknown", float64(p.Unknown)}, {"errors", float64(p.Errors)}, {"seconds", p.Seconds}, {"worldSeconds", p.World}, {"load", p.Load},
+	} {
+		if err := plausible(f.name, f.x); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Write puts a campaign into its directory, beside those before it: campaign.json, junit.xml, summary.md and its page; and the page of the
@@ -180,7 +218,7 @@ func Read(root string) (Index, error) {
 
 func read(root *os.Root) (Index, error) {
 	var x Index
-	names, left, err := newest(root, campaignsDir, campaignsMax)
+	names, left, err := x.newest(root, campaignsDir, campaignsMax)
 	if err != nil {
 		return x, err
 	}
@@ -201,7 +239,7 @@ func read(root *os.Root) (Index, error) {
 		x.Campaigns = append(x.Campaigns, Stored{name, c})
 	}
 	slices.SortStableFunc(x.Campaigns, func(a, b Stored) int { return a.Started.Compare(b.Started) })
-	if names, left, err = newest(root, runsDir, runsMax); err != nil {
+	if names, left, err = x.newest(root, runsDir, runsMax); err != nil {
 		return x, err
 	}
 	x.Left += left
@@ -212,8 +250,12 @@ func read(root *os.Root) (Index, error) {
 	return x, nil
 }
 
-// newest lists the last names of a directory's directories, at most so many; their names begin with the time. left is how many more there are.
-func newest(root *os.Root, dir string, most int) (names []string, left int, err error) {
+// linksTold bounds the links of one directory that are told of.
+const linksTold = 100
+
+// newest lists the last names of a directory's directories, at most so many; their names begin with the time. left is how many more there are. A link is
+// not followed, as it may lead anywhere and what it leads to would count twice, but told of.
+func (x *Index) newest(root *os.Root, dir string, most int) (names []string, left int, err error) {
 	f, err := root.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
@@ -226,7 +268,14 @@ func newest(root *os.Root, dir string, most int) (names []string, left int, err 
 	if err != nil {
 		return nil, 0, err
 	}
+	links := 0
 	for _, e := range entries {
+		if e.Type()&fs.ModeSymlink != 0 {
+			if links++; links <= linksTold {
+				x.Unread = append(x.Unread, path.Join(dir, e.Name())+": is a symbolic link, expected a directory: links are not followed")
+			}
+			continue
+		}
 		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
 			names = append(names, e.Name())
 		}

@@ -1,5 +1,7 @@
 package index
 
+import "math"
+
 // Point is one campaign in the trend over nights.
 type Point struct {
 	Name     string  `json:"name"` // of the campaign
@@ -26,8 +28,8 @@ func Trend(campaigns []Stored) []Point {
 		for j := range c.Parts {
 			seconds += c.Parts[j].Seconds
 		}
-		if seconds > 0 {
-			p.Speed = sum.World / seconds
+		if speed := sum.World / seconds; seconds > 0 && !math.IsInf(speed, 0) && !math.IsNaN(speed) {
+			p.Speed = speed
 		}
 		out[i] = p
 	}
