@@ -18,7 +18,7 @@ type promise struct {
 
 // heldView is a finding as the contract sees it.
 type heldView struct {
-	Number                          int
+	Numbers                         []int // of the findings, from 1
 	Class, Means, Promise, Severity string
 }
 
@@ -60,12 +60,17 @@ func ruleOf(class checker.Class) (checker.Rule, bool) {
 	return checker.Rules[i], true
 }
 
-// heldViews tells of each finding what its class means, and under which promise it is a violation.
+// heldViews tells of each class that was found, and how it counts here, what it means, under which promise it is a violation, and which findings are
+// of it.
 func heldViews(findings []checker.Finding) []heldView {
 	var out []heldView
 	for i, f := range findings[:min(len(findings), findingsMax)] {
 		rule, known := ruleOf(f.Class)
-		view := heldView{Number: i + 1, Class: clip(string(f.Class), 80), Means: rule.Means, Promise: rule.Promise.Words, Severity: severityWord(f.Severity)}
+		view := heldView{Numbers: []int{i + 1}, Class: clip(string(f.Class), 80), Means: rule.Means, Promise: rule.Promise.Words, Severity: severityWord(f.Severity)}
+		if n := slices.IndexFunc(out, func(v heldView) bool { return v.Class == view.Class && v.Severity == view.Severity }); n >= 0 {
+			out[n].Numbers = append(out[n].Numbers, i+1)
+			continue
+		}
 		if rule.Unless != "" {
 			view.Promise += "; or if " + rule.Unless
 		}

@@ -329,8 +329,12 @@ func (c *scene) faults(s span, lives []life) {
 			continue
 		}
 		who := ""
-		if len(l.targets) > 0 {
-			who = ", on broker " + brokersWord(l.targets)
+		switch len(l.targets) {
+		case 0:
+		case 1:
+			who = ", on " + brokerWord(l.targets[0])
+		default:
+			who = ", on brokers " + brokersWord(l.targets)
 		}
 		c.mark(mark{at: l.begun(), who: nobody, kind: "fault", key: named, text: fmt.Sprintf("fault #%d begins: %s%s", l.fault+1, l.deed(), who), full: clip(l.line, 300)})
 		if l.ended() >= 0 && (named || s.holds(l.ended())) {
