@@ -23,9 +23,9 @@ type huntTold struct {
 	campaignTold
 }
 
-// keepCampaign writes a campaign that has come to its end.
-func keepCampaign(out string, c index.Campaign, begun time.Time) (campaignTold, error) {
-	c.Done, c.Seconds = true, time.Since(begun).Seconds()
+// keepCampaign writes a campaign that is over; done says that it was not interrupted.
+func keepCampaign(out string, c index.Campaign, begun time.Time, done bool) (campaignTold, error) {
+	c.Done, c.Seconds = done, time.Since(begun).Seconds()
 	name, err := index.Create(out, c)
 	if err != nil {
 		return campaignTold{}, err

@@ -182,7 +182,7 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 	if h.Seeds > 1 {
 		campaign := harness.NewCampaign(huntLabel(c), begun, h.Master, againLine(c, h.Master))
 		campaign.Parts = append(campaign.Parts, h.Part("hunt", tally, c.Context().Err() == nil, w.allowVacuous, carried.kept))
-		if told, err = keepCampaign(w.out, campaign, begun); err != nil {
+		if told, err = keepCampaign(w.out, campaign, begun, c.Context().Err() == nil); err != nil {
 			carried.lost = errors.Join(carried.lost, err)
 		}
 	}
@@ -193,6 +193,9 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 		out = log // stdout holds the tally alone
 	} else {
 		fmt.Fprint(out, tally)
+		if c.Context().Err() != nil {
+			fmt.Fprintln(out, "interrupted: runs that were under way count for nothing, and what was not seen may be there")
+		}
 		if tally.Runs == 0 && tally.Errors == 0 {
 			fmt.Fprintln(out, "inconclusive: no run came to its end")
 		}

@@ -158,6 +158,11 @@ func (n *night) carryOut(c *cobra.Command) error {
 		p.Seconds, p.Load = time.Since(began).Seconds(), machineLoad()
 		fmt.Fprintf(log, "  %s after %v: %s\n", p.Status, time.Since(began).Round(time.Second), plain.Line(p.Reason))
 		campaign.Parts = append(campaign.Parts, p)
+		if c.Context().Err() != nil {
+			for _, missed := range parts[i+1:] {
+				campaign.Parts = append(campaign.Parts, harness.SkippedPart(missed, "the night was interrupted before it"))
+			}
+		}
 		campaign.Seconds = time.Since(begun).Seconds()
 		campaign.Done = i == len(parts)-1 && c.Context().Err() == nil
 		if d, err = index.Write(n.w.out, name, campaign); err != nil {

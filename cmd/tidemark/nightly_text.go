@@ -20,7 +20,10 @@ const (
 // nightText is a night in a block that fits a screen: its parts, and what changed.
 func nightText(c index.Campaign, d index.Difference) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s: %s\n", strings.ToUpper(string(c.Status())), d.Sentence())
+	fmt.Fprintf(&out, "%s: %s\n", c.Headline(), d.Sentence())
+	if !c.Done {
+		fmt.Fprintln(&out, "it was interrupted: this is not all of the night, and what was not seen may be there")
+	}
 	if c.Bug != "" {
 		fmt.Fprintf(&out, "bug on: %s\n", c.Bug)
 	}

@@ -165,6 +165,49 @@ func (c *Campaign) Status() Status {
 	return worst
 }
 
+// Headline is the campaign's status for people, with what it does not stand for: that it was interrupted, and the parts that were skipped.
+func (c *Campaign) Headline() string {
+	status := c.Status()
+	text := strings.ToUpper(string(status))
+	if !c.Done && status != Interrupted {
+		text += ", INTERRUPTED"
+	}
+	var without []string
+	for i := range c.Parts {
+		if p := &c.Parts[i]; p.Status == Skipped {
+			without = append(without, p.Name)
+		}
+	}
+	if len(without) > 0 {
+		text += ", WITHOUT " + strings.Join(without, ", ")
+	}
+	return text
+}
+
+// Left says what of the campaign was not carried out, and why; "" if nothing was left out.
+func (c *Campaign) Left() string {
+	var parts []string
+	for i := range c.Parts {
+		switch p := &c.Parts[i]; {
+		case p.Status == Skipped:
+			parts = append(parts, fmt.Sprintf("%s (%s)", p.title(), p.Reason))
+		case !c.Done && !p.Done:
+			parts = append(parts, fmt.Sprintf("%s (it did not come to its end)", p.title()))
+		}
+	}
+	left := strings.Join(parts, "; ")
+	switch {
+	case !c.Done && left == "":
+		return "It was interrupted, or is under way: this is not all of it"
+	case !c.Done:
+		return "It was interrupted, or is under way: this is not all of it. Left out: " + left
+	case left != "":
+		return "Not all of it was carried out. Left out: " + left
+	default:
+		return ""
+	}
+}
+
 // busyLoad is how many programs for each processor make a machine a busy one: a night's own take one each.
 const busyLoad = 2
 

@@ -2,6 +2,7 @@ package index
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tidemark/history/plain"
@@ -28,9 +29,9 @@ const annotationsMax = 10
 func Summary(c Campaign, d Difference) string {
 	var out strings.Builder
 	sum := c.Sum()
-	fmt.Fprintf(&out, "# %s: %s\n\n", markdown(c.Label), strings.ToUpper(string(sum.Status)))
+	fmt.Fprintf(&out, "# %s: %s\n\n", markdown(c.Label), markdown(c.Headline()))
 	fmt.Fprintf(&out, "%s. %s in %s.\n\n", markdown(d.Sentence()), counted(sum.Runs, "run"), lasted(c.Seconds))
-	for _, text := range []string{bugText(&c), c.Busy()} {
+	for _, text := range []string{clipRunes(c.Left(), summaryTextMax), bugText(&c), c.Busy()} {
 		if text != "" {
 			fmt.Fprintf(&out, "%s.\n\n", markdown(text))
 		}
@@ -163,6 +164,9 @@ func Annotations(c Campaign, d Difference) []string {
 	for _, f := range d.Families(Expected) {
 		p := &f.First().Problem
 		notices = append(notices, command("notice", "known until "+p.Until+": "+f.Title(), f.Shown()+"\n"+p.Known))
+	}
+	if !c.Done {
+		errors = slices.Insert(errors, 0, command("error", c.Label+": interrupted", c.Left()))
 	}
 	out := bounded("error", errors)
 	if status := c.Status(); len(errors) == 0 && status != Passed {

@@ -60,13 +60,14 @@ type junitSkipped struct {
 
 // JUnit is a campaign as JUnit's XML: a suite a part, a test case a check, under names that stay from night to night. A violation and a known
 // bug that was missed are failures; trouble of the harness and what says nothing are errors; what is expected, or could not be carried out
-// here, is skipped. Seed, commit and the line that carries the part out again are properties of the suite and stand in its system-out; those
+// here, is skipped. The last suite tells of the campaign as a whole: a case in it is an error if it was interrupted, and skipped if parts were. Seed, commit and the line that carries the part out again are properties of the suite and stand in its system-out; those
 // of a failure stand in its text.
 func JUnit(c Campaign) []byte {
 	var doc junitSuites
 	for i := range c.Parts {
 		doc.Suites = append(doc.Suites, junitPart(c, i))
 	}
+	doc.Suites = append(doc.Suites, junitWhole(c))
 	text, err := xml.MarshalIndent(doc, "", "  ")
 	if err != nil {
 		panic(err) // strings and numbers alone
@@ -74,10 +75,34 @@ func JUnit(c Campaign) []byte {
 	return []byte(xml.Header + plain.Lines(string(text)) + "\n")
 }
 
+// junitWhole is a suite with one case, that the campaign was carried out as a whole: what CI shows of one that was cut short.
+func junitWhole(c Campaign) junitSuite {
+	const class = "campaign"
+	one := junitCase{Name: "carried out as a whole", Class: "tidemark." + class, Time: "0"}
+	s := junitSuite{
+		Name: class, Timestamp: c.Started.UTC().Format(junitTime), Hostname: "localhost", Package: "tidemark", ID: len(c.Parts), Tests: 1,
+		Time: strconv.FormatFloat(max(0, c.Seconds), 'f', 3, 64), Out: plain.Line(c.Headline()) + "\n",
+		Properties: []junitProperty{{"label", plain.Line(c.Label)}, {"master", strconv.FormatUint(c.Master, 10)}, {"again", plain.Line(c.Again)}, {"status", string(c.Status())}},
+	}
+	switch left := c.Left(); {
+	case !c.Done:
+		one.Error = &junitWrong{Message: plain.Line(left), Type: string(Interrupted), Text: plain.Line(left) + "\n"}
+		s.Errors = 1
+	case left != "":
+		one.Skipped = &junitSkipped{plain.Line(left)}
+		s.Skipped = 1
+	}
+	s.Cases = []junitCase{one}
+	return s
+}
+
+// junitTime is how the schemas write a time.
+const junitTime = "2006-01-02T15:04:05"
+
 func junitPart(c Campaign, i int) junitSuite {
 	p := &c.Parts[i]
 	s := junitSuite{
-		Name: orWord(plain.Line(p.title()), "part"), Timestamp: c.Started.UTC().Format("2006-01-02T15:04:05"), Hostname: "localhost", Package: "tidemark", ID: i,
+		Name: orWord(plain.Line(p.title()), "part"), Timestamp: c.Started.UTC().Format(junitTime), Hostname: "localhost", Package: "tidemark", ID: i,
 		Time: strconv.FormatFloat(max(0, p.Seconds), 'f', 3, 64),
 		Properties: []junitProperty{
 			{"master", strconv.FormatUint(c.Master, 10)}, {"commit", plain.Line(c.Commit)}, {"tool", plain.Line(c.Tool)}, {"build", plain.Line(c.Build)},
@@ -93,7 +118,7 @@ func junitPart(c Campaign, i int) junitSuite {
 				found = append(found, q)
 			}
 		}
-		one.judge(found, p)
+		one.judge(found, p, check)
 		switch {
 		case one.Failure != nil:
 			s.Failures++
@@ -129,7 +154,7 @@ const junitTextMax = 64 << 10
 
 // judge says of a check what its problems make of it; the problems are in order of weight, those that nobody knows before the others of
 // their kind.
-func (one *junitCase) judge(found []Problem, p *Part) {
+func (one *junitCase) judge(found []Problem, p *Part, check Check) {
 	var worst, known *Problem
 	for i := range found {
 		switch q := &found[i]; {
@@ -151,8 +176,10 @@ func (one *junitCase) judge(found []Problem, p *Part) {
 		one.Skipped = &junitSkipped{plain.Line(fmt.Sprintf("known until %s: %s (%s)", known.Until, known.Known, known.Signature))}
 	case p.Status == Skipped:
 		one.Skipped = &junitSkipped{plain.Line(p.Reason)}
-	case p.Status == Interrupted:
-		one.Skipped = &junitSkipped{"interrupted before it came to its end"}
+	case !p.Done:
+		one.Skipped = &junitSkipped{"its part did not come to its end"}
+	case check.Unlooked:
+		one.Skipped = &junitSkipped{"it was not carried out, or says nothing"}
 	}
 }
 

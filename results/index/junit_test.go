@@ -3,6 +3,7 @@ package index
 import (
 	"encoding/xml"
 	"fmt"
+	"html"
 	"io"
 	"os"
 	"regexp"
@@ -42,10 +43,10 @@ func TestJUnitKeepsToTheSchemas(t *testing.T) {
 		if err := xml.Unmarshal(JUnit(c), &doc); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if len(doc.Suites) != len(c.Parts) {
-			t.Fatalf("%s: %d suites, expected %d", name, len(doc.Suites), len(c.Parts))
+		if len(doc.Suites) != len(c.Parts)+1 {
+			t.Fatalf("%s: %d suites, expected %d, and one of the whole", name, len(doc.Suites), len(c.Parts))
 		}
-		for i, s := range doc.Suites {
+		for i, s := range doc.Suites[:len(c.Parts)] {
 			if len(s.Cases) != len(c.Parts[i].Checks) || s.Tests != len(s.Cases) {
 				t.Errorf("%s: suite %d has %d cases and says %d, expected %d", name, i, len(s.Cases), s.Tests, len(c.Parts[i].Checks))
 			}
@@ -72,7 +73,8 @@ func TestJUnitKeepsToTheSchemas(t *testing.T) {
 		}
 		outcomes += "\n"
 	}
-	want := "corpus 1/0/0 of 2: a.txt fails b.txt passes\nhunt 0/1/1 of 4: loss skipped skip passes conclusive errs harness passes\ncontainers 0/0/1 of 1: loss skipped\n"
+	want := "corpus 1/0/0 of 2: a.txt fails b.txt passes\nhunt 0/1/1 of 4: loss skipped skip passes conclusive errs harness passes\ncontainers 0/0/1 of 1: loss skipped\n" +
+		"campaign 0/0/1 of 1: carried out as a whole skipped\n"
 	if outcomes != want {
 		t.Errorf("read back:\n%sexpected:\n%s", outcomes, want)
 	}
@@ -203,7 +205,7 @@ func TestJUnitNamesStay(t *testing.T) {
 		return out
 	}
 	red, green := names("hunt: loss, skip\n  violation loss; lost: election; 3"), names("hunt: loss, skip")
-	if !slices.Equal(red, green) || len(red) != 2 || red[0] != "tidemark.hunt/loss" {
+	if !slices.Equal(red, green) || len(red) != 3 || red[0] != "tidemark.hunt/loss" {
 		t.Errorf("%v by night, %v by day", red, green)
 	}
 }
@@ -233,5 +235,60 @@ func TestJUnitTellsHowToSeeItAgain(t *testing.T) {
 	}
 	if text := s.Cases[0].Failure.Text; !strings.Contains(text, "replay: bin/tidemark replay runs/x") || !strings.Contains(text, "seed 9223372036854775808") {
 		t.Errorf("the failure says %s", text)
+	}
+}
+
+// TestACampaignThatWasCutShortIsNoPass in any form: in JUnit's XML, in the job's summary, in its annotations, in the headline.
+func TestACampaignThatWasCutShortIsNoPass(t *testing.T) {
+	interrupted := readNight(t, "x", 0, "canary: a\nhunt interrupted: lost, skip\ncontainers skipped: lost").Campaign
+	interrupted.Done = false
+	failed := readNight(t, "x", 0, "hunt interrupted: lost, skip\n  violation lost; lost: election; 3").Campaign
+	failed.Done = false
+	between := readNight(t, "x", 0, "canary: a\nhunt: lost").Campaign
+	between.Done = false
+	skipped := readNight(t, "x", 0, "hunt: lost\ncontainers skipped: lost").Campaign
+	for _, c := range []struct {
+		campaign               Campaign
+		headline, whole, cases string
+	}{
+		{interrupted, "INTERRUPTED, WITHOUT containers", "error", "a passes, lost skipped, skip skipped, lost skipped"},
+		{failed, "FAILED, INTERRUPTED", "error", "lost fails, skip skipped"},
+		{between, "INTERRUPTED", "error", "a passes, lost passes"},
+		{skipped, "PASSED, WITHOUT containers", "skipped", "lost passes, lost skipped"},
+	} {
+		if got := c.campaign.Headline(); got != c.headline {
+			t.Errorf("headline %s, expected %s", got, c.headline)
+		}
+		if text := html.UnescapeString(Summary(c.campaign, difference(c.campaign))); !strings.Contains(text, ": "+c.headline+"\n") || !strings.Contains(text, c.campaign.Left()) {
+			t.Errorf("the summary lacks %q, or %q:\n%s", c.headline, c.campaign.Left(), text)
+		}
+		if told := strings.Join(Annotations(c.campaign, difference(c.campaign)), "\n"); strings.Contains(told, "interrupted") != !c.campaign.Done {
+			t.Errorf("%s: annotations %s", c.headline, told)
+		}
+		var doc junitSuites
+		if err := xml.Unmarshal(JUnit(c.campaign), &doc); err != nil {
+			t.Fatal(err)
+		}
+		var cases []string
+		whole := ""
+		for _, s := range doc.Suites {
+			for _, one := range s.Cases {
+				word := "passes"
+				switch {
+				case one.Failure != nil:
+					word = "fails"
+				case one.Error != nil:
+					word = "error"
+				case one.Skipped != nil:
+					word = "skipped"
+				}
+				if whole = word; s.Name != "campaign" {
+					cases = append(cases, one.Name+" "+word)
+				}
+			}
+		}
+		if got := strings.Join(cases, ", "); whole != c.whole || got != c.cases {
+			t.Errorf("%s: the whole %s, cases %s; expected %s, %s", c.headline, whole, got, c.whole, c.cases)
+		}
 	}
 }
