@@ -20,10 +20,17 @@ const (
 	checkCanary     = "the canary"  // what must be found is
 )
 
+// The doubts about a part, whose name follows, that a list of known failures may excuse.
+const (
+	doubtVacuous = "too many vacuous runs"
+	doubtNoRun   = "no run"
+)
+
 // Kept is where a run of a hunt is found again.
 type Kept struct {
 	Run    string // the name of its directory under runs/, "" if none was kept
 	Replay string // the line that carries it out again
+	Again  string // the line that does so without its directory, if it has one
 }
 
 // Part is the hunt as a part of a campaign. done says that it came to its end; more than allowVacuous per cent of vacuous runs make it
@@ -44,10 +51,10 @@ func (h Hunt) Part(name string, t Tally, done bool, allowVacuous float64, kept f
 		h.count(&p, f, kept)
 	}
 	if share := 100 * p.VacuousShare(); share > allowVacuous && t.Vacuous > 0 {
-		h.doubt(&p, "too many vacuous runs", fmt.Sprintf("%d of %d runs were vacuous, %.1f %%, at most %v %% may be", t.Vacuous, t.Runs, share, allowVacuous), t.Vacuous)
+		h.doubt(&p, doubtVacuous, fmt.Sprintf("%d of %d runs were vacuous, %.1f %%, at most %v %% may be", t.Vacuous, t.Runs, share, allowVacuous), t.Vacuous)
 	}
 	if t.Runs == 0 && h.Seeds+len(h.Corpus) > 0 {
-		h.doubt(&p, "no run", "no run came to its end", 0)
+		h.doubt(&p, doubtNoRun, "no run came to its end", 0)
 	}
 	p.Settle()
 	return p
@@ -98,7 +105,7 @@ func (h Hunt) count(p *index.Part, f Failure, kept func(n int) Kept) {
 		return
 	}
 	k := kept(f.Number)
-	q.Run, q.Replay = k.Run, k.Replay
+	q.Run, q.Replay, q.Again = k.Run, k.Replay, k.Again
 	p.Problems = append(p.Problems, q)
 }
 

@@ -22,6 +22,12 @@ func TestTheReportTellsWhatContainersStoodOn(t *testing.T) {
 	if got := text(o); !strings.Contains(got, "Trace hash: "+o.Hash) || !strings.Contains(got, "Clients: raw: ") || strings.Contains(got, "Engine") || strings.Contains(got, "Memory") {
 		t.Errorf("a simulated run: %s", got)
 	}
+	o.Run.Parts, o.Run.Writers, o.Run.Readers, o.Run.Like, o.Run.Faults = 1, 1, 2, "apache-kafka:4.1.0", "kill,pause"
+	for _, want := range []string{"1 partition, replication", "raw: 1 producer, 2 consumers, ", "(--like): apache-kafka:4.1.0", "(--faults): kill,pause"} {
+		if got := text(o); !strings.Contains(got, want) {
+			t.Errorf("%q is not told: %s", want, got)
+		}
+	}
 	o.Run.World, o.Run.Client, o.Run.CPUs, o.Hash = "docker", history.ClientBoth, 0.5, ""
 	o.Ground = &history.Ground{
 		Engine: "28.1", Kernel: "6.12", Cgroups: "2", Processors: 4, Memory: 8 << 30, Image: "tidemark:ab",

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -394,6 +395,14 @@ func errorCounts(ops []history.Op) []errorCount {
 	return out[:min(len(out), errorsMax)]
 }
 
+// counted is a number of things in words.
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
 func environment(o Outcome) (env, config []fact) {
 	r := o.Run
 	env = []fact{
@@ -403,13 +412,15 @@ func environment(o Outcome) (env, config []fact) {
 		{"Checker", orDash(o.Verdict.Checker)},
 		{"World", orDash(r.World)},
 		{"Whose brokers", targetWord(r)},
+		{"Times, elections and faults like (--like)", orDash(r.Like)},
+		{"Kinds of faults in a drawn plan (--faults)", cmp.Or(r.Faults, "all that the world can do")},
 		{"Started", r.Started.UTC().Format(time.RFC3339)},
 		{"Real time taken", strconv.FormatFloat(o.Wall, 'f', 2, 64) + " s"},
 		{"Length of the load", secondsWord(r.Duration)},
 		{"Bound on settling", secondsWord(r.Settle)},
 		{"Brokers", strconv.Itoa(r.Brokers)},
-		{"Topic", fmt.Sprintf("%s, %d partitions, replication factor %d", r.Topic, r.Parts, r.Factor)},
-		{"Clients", fmt.Sprintf("%s: %d producers, %d consumers, %g operations a second", clientWord(r.Client), r.Writers, r.Readers, r.Rate)},
+		{"Topic", fmt.Sprintf("%s, %s, replication factor %d", r.Topic, counted(r.Parts, "partition"), r.Factor)},
+		{"Clients", fmt.Sprintf("%s: %s, %s, %g operations a second", clientWord(r.Client), counted(r.Writers, "producer"), counted(r.Readers, "consumer"), r.Rate)},
 		{"acks", acksWord(r.Acks)},
 		{"min.insync.replicas", strconv.Itoa(r.MinISR)},
 		{"unclean.leader.election.enable", strconv.FormatBool(r.Unclean)},

@@ -45,7 +45,11 @@ func (h *hunted) kept(n int) harness.Kept {
 	case !ok:
 		return harness.Kept{Replay: h.again(n)}
 	}
-	return harness.Kept{Run: filepath.Base(d.Path), Replay: harness.ReplayLine(d)}
+	out := harness.Kept{Run: filepath.Base(d.Path), Replay: harness.ReplayLine(d)}
+	if n >= 0 {
+		out.Again = h.again(n)
+	}
+	return out
 }
 
 // carryOut carries out a hunt and keeps the first runs that failed, within its budget but for the one that ended it.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark/checker"
 	"tidemark/harness"
 	"tidemark/history"
 	"tidemark/history/plain"
@@ -78,6 +79,9 @@ func show(w io.Writer, d results.Dir, res *harness.Result, asJSON bool) error {
 		fmt.Fprintf(w, "  in containers for %v; the first write was acknowledged %v after the start\n", res.Wall.Round(time.Millisecond), res.FirstAck().Round(time.Millisecond))
 	}
 	fmt.Fprintf(w, "report: %s\n%s: %s\n", d.ReportPath(), harness.ReplayWord(res.Run), harness.ReplayLine(d))
+	if res.Run.World == harness.Simulated && res.Verdict.Status == checker.Invalid {
+		fmt.Fprintf(w, "make it smaller: %s\n", harness.Line("shrink", d.Path))
+	}
 	return ended(code)
 }
 

@@ -116,6 +116,7 @@ type Problem struct {
 	Witness   string `json:"witness,omitempty"` // of its first violation, in words
 	Seed      uint64 `json:"seed,string,omitempty"`
 	Replay    string `json:"replay,omitempty"`   // the line that carries the first run out again
+	Again     string `json:"again,omitempty"`    // the line that finds the first run once more without its directory, if it has one
 	Run       string `json:"run,omitempty"`      // the name of its directory under runs/, "" if none was kept
 	Smallest  string `json:"smallest,omitempty"` // the directory of what shrinking left of it, likewise
 	Known     string `json:"known,omitempty"`    // why it is expected, "" if nobody knows it
@@ -253,7 +254,7 @@ func (p *Part) Settle() {
 	p.Checks = p.Checks[:min(len(p.Checks), checksMax)]
 	for i := range p.Problems {
 		q := &p.Problems[i]
-		for _, text := range []*string{&q.Reason, &q.Witness, &q.Replay, &q.Known, &q.Expired} {
+		for _, text := range []*string{&q.Reason, &q.Witness, &q.Replay, &q.Again, &q.Known, &q.Expired} {
 			*text = clip(*text, textMax)
 		}
 		q.Check, q.Signature = clip(q.Check, nameMax), clip(q.Signature, nameMax)

@@ -17,9 +17,9 @@ const (
 	summaryTextMax = 600
 )
 
-// room is how many characters there are for one text where so many problems are to fit, each with four texts.
+// room is how many characters there are for one text where so many problems are to fit, each with five texts.
 func room(problems int) int {
-	return min(summaryTextMax, max(summaryTextMin, summaryBytesMax*9/10/(max(1, problems)*6*4)))
+	return min(summaryTextMax, max(summaryTextMin, summaryBytesMax*9/10/(max(1, problems)*6*5)))
 }
 
 // annotationsMax is how many annotations of one level GitHub shows of a step.
@@ -105,6 +105,9 @@ func familyLines(f *Family, most int) string {
 		fmt.Fprintf(&out, "<br>seed %s", code(fmt.Sprint(p.Seed)))
 		if len(p.Replay) <= max(most, summaryTextMax/3) {
 			fmt.Fprintf(&out, ", replay %s", code(p.Replay))
+		}
+		if p.Again != "" && len(p.Again) <= max(most, summaryTextMax/3) {
+			fmt.Fprintf(&out, ", without its directory %s", code(p.Again))
 		}
 	}
 	return out.String() + "\n"

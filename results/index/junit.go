@@ -1,7 +1,6 @@
 package index
 
 import (
-	"bytes"
 	"encoding/xml"
 	"fmt"
 	"strconv"
@@ -133,7 +132,11 @@ func junitPart(c Campaign, i int) junitSuite {
 	v := p.Verdicts()
 	s.Out = fmt.Sprintf("%s\n%s: %s valid, %s invalid (%s known), %s vacuous, %s unknown, %d errors\nmaster seed %d, commit %s\nagain: %s\n", plain.Line(p.Reason),
 		counted(p.Runs, "run"), v[0], v[1], v[2], v[3], v[4], p.Errors, c.Master, orWord(plain.Line(c.Commit), "unknown"), plain.Line(p.Again))
-	for _, text := range []string{bugText(&c), c.Busy()} {
+	left := ""
+	if p.Left > 0 {
+		left = counted(p.Left, "further signature") + " of this part are not listed"
+	}
+	for _, text := range []string{left, bugText(&c), c.Busy()} {
 		if text != "" {
 			s.Out += plain.Line(text) + ".\n"
 		}
@@ -155,25 +158,30 @@ const junitTextMax = 64 << 10
 // judge says of a check what its problems make of it; the problems are in order of weight, those that nobody knows before the others of
 // their kind.
 func (one *junitCase) judge(found []Problem, p *Part, check Check) {
-	var worst, known *Problem
+	var worst *Problem
+	var known []string
 	for i := range found {
 		switch q := &found[i]; {
 		case q.Known != "":
-			known = q
+			known = append(known, fmt.Sprintf("known until %s: %s (%s)", q.Until, q.Known, q.Signature))
 		case worst == nil || kindRank[q.Kind] < kindRank[worst.Kind]:
 			worst = q
 		}
 	}
 	switch {
 	case worst != nil:
-		wrong := &junitWrong{Message: plain.Line(worst.Signature + ": " + worst.Reason), Type: plain.Line(string(worst.Kind)), Text: junitText(found)}
+		message := worst.Signature + ": " + worst.Reason
+		if n := len(found) - 1; n > 0 {
+			message += fmt.Sprintf(" (and %s, see the text)", counted(n, "further signature"))
+		}
+		wrong := &junitWrong{Message: plain.Line(message), Type: plain.Line(string(worst.Kind)), Text: junitText(found)}
 		if worst.Kind == Violation || worst.Kind == Missed {
 			one.Failure = wrong
 		} else {
 			one.Error = wrong
 		}
-	case known != nil:
-		one.Skipped = &junitSkipped{plain.Line(fmt.Sprintf("known until %s: %s (%s)", known.Until, known.Known, known.Signature))}
+	case len(known) > 0:
+		one.Skipped = &junitSkipped{plain.Line(joined(known, "; ", junitTextMax))}
 	case p.Status == Skipped:
 		one.Skipped = &junitSkipped{plain.Line(p.Reason)}
 	case !p.Done:
@@ -183,31 +191,64 @@ func (one *junitCase) judge(found []Problem, p *Part, check Check) {
 	}
 }
 
-func junitText(found []Problem) string {
-	var out bytes.Buffer
-	for i, q := range found {
-		if out.Len() > junitTextMax {
-			fmt.Fprintf(&out, "and %d more, see %s\n", len(found)-i, campaignFile)
+// joined is texts with something between, as many as there is room for in bytes, and how many were left out.
+func joined(texts []string, between string, most int) string {
+	var out strings.Builder
+	for i, text := range texts {
+		if i > 0 && out.Len()+len(text) > most {
+			fmt.Fprintf(&out, "%sand %d more, see %s", between, len(texts)-i, campaignFile)
 			break
 		}
-		fmt.Fprintf(&out, "%s\n  %s\n  in %s, the first: seed %d\n", plain.Line(q.Signature), plain.Line(q.told()), counted(q.Count, "run"), q.Seed)
-		if q.Replay != "" {
-			fmt.Fprintf(&out, "  replay: %s\n", plain.Line(q.Replay))
+		if i > 0 {
+			out.WriteString(between)
 		}
-		if q.Run != "" {
-			fmt.Fprintf(&out, "  report: %s/%s/%s\n", runsDir, plain.Line(q.Run), reportFile)
-		}
-		if q.Smallest != "" {
-			fmt.Fprintf(&out, "  what shrinking left of it: %s/%s/%s\n", runsDir, plain.Line(q.Smallest), reportFile)
-		}
-		if q.Expired != "" {
-			fmt.Fprintf(&out, "  no longer known: %s\n", plain.Line(q.Expired))
-		}
-		if q.Known != "" {
-			fmt.Fprintf(&out, "  known until %s: %s\n", plain.Line(q.Until), plain.Line(q.Known))
-		}
+		out.WriteString(text)
 	}
 	return out.String()
+}
+
+// junitText tells of all that a check found: every signature first, of which a part has problemsMax at most, then as many of them in full as there is
+// room for.
+func junitText(found []Problem) string {
+	var out strings.Builder
+	if len(found) > 1 {
+		fmt.Fprintf(&out, "%s:\n", counted(len(found), "signature"))
+		for i := range found {
+			fmt.Fprintf(&out, "  %s, in %s\n", plain.Line(found[i].Signature), counted(found[i].Count, "run"))
+		}
+		out.WriteString("\n")
+	}
+	full := make([]string, len(found))
+	for i := range found {
+		full[i] = found[i].full()
+	}
+	out.WriteString(joined(full, "", junitTextMax))
+	return strings.TrimRight(out.String(), "\n") + "\n"
+}
+
+// full is a problem with all ways to see it again.
+func (p *Problem) full() string {
+	text := fmt.Sprintf("%s\n  %s\n  in %s, the first: seed %d\n", plain.Line(p.Signature), plain.Line(p.told()), counted(p.Count, "run"), p.Seed)
+	for _, l := range []struct{ word, value string }{
+		{"replay", p.Replay}, {"again, without its directory", p.Again}, {"report", reportOf(p.Run)}, {"what shrinking left of it", reportOf(p.Smallest)},
+		{"no longer known", p.Expired},
+	} {
+		if l.value != "" {
+			text += fmt.Sprintf("  %s: %s\n", l.word, plain.Line(l.value))
+		}
+	}
+	if p.Known != "" {
+		text += fmt.Sprintf("  known until %s: %s\n", plain.Line(p.Until), plain.Line(p.Known))
+	}
+	return text
+}
+
+// reportOf is the page of a run by the name of its directory; "" if it has none.
+func reportOf(run string) string {
+	if run == "" {
+		return ""
+	}
+	return runsDir + "/" + run + "/" + reportFile
 }
 
 func orWord(text, otherwise string) string {

@@ -216,6 +216,7 @@ func TestJUnitTellsHowToSeeItAgain(t *testing.T) {
 	c.Commit, c.Master, c.Parts[0].Again = "abc123", 1<<64-1, "bin/tidemark hunt --master 7"
 	c.Parts[0].Problems = c.Parts[0].Problems[:1]
 	c.Parts[0].Problems[0].Replay = "bin/tidemark replay runs/x"
+	c.Parts[0].Problems[0].Again = "bin/tidemark hunt --master 7 --first 3 --max-seeds 1"
 	var doc junitSuites
 	if err := xml.Unmarshal(JUnit(c), &doc); err != nil {
 		t.Fatal(err)
@@ -231,6 +232,11 @@ func TestJUnitTellsHowToSeeItAgain(t *testing.T) {
 	for _, want := range []string{"18446744073709551615", "abc123", "again: bin/tidemark hunt --master 7"} {
 		if !strings.Contains(s.Out, want) {
 			t.Errorf("system-out lacks %s: %s", want, s.Out)
+		}
+	}
+	for form, text := range map[string]string{"JUnit's XML": s.Cases[0].Failure.Text, "the summary": html.UnescapeString(Summary(c, difference(c)))} {
+		if !strings.Contains(text, "bin/tidemark hunt --master 7 --first 3 --max-seeds 1") {
+			t.Errorf("%s lacks the line that found the failure: %.2000s", form, text)
 		}
 	}
 	if text := s.Cases[0].Failure.Text; !strings.Contains(text, "replay: bin/tidemark replay runs/x") || !strings.Contains(text, "seed 9223372036854775808") {
@@ -289,6 +295,50 @@ func TestACampaignThatWasCutShortIsNoPass(t *testing.T) {
 		}
 		if got := strings.Join(cases, ", "); whole != c.whole || got != c.cases {
 			t.Errorf("%s: the whole %s, cases %s; expected %s, %s", c.headline, whole, got, c.whole, c.cases)
+		}
+	}
+}
+
+// TestEverySignatureIsInJUnit however many a class has and however long they are, and those that are known alone, too; what has no room is counted.
+func TestEverySignatureIsInJUnit(t *testing.T) {
+	for _, known := range []bool{false, true} {
+		c := readNight(t, "x", 0, "hunt: lost, skip").Campaign
+		p := &c.Parts[0]
+		for i := range problemsMax + 7 {
+			q := Problem{Check: "lost", Kind: Violation, Signature: fmt.Sprintf("lost: step %d.", i), Count: problemsMax + 7 - i, Reason: strings.Repeat("x", textMax), Witness: strings.Repeat("y", textMax)}
+			if known {
+				q.Known, q.Until = "waits", "2999-12-31"
+			}
+			p.Problems = append(p.Problems, q)
+		}
+		p.Settle()
+		var doc junitSuites
+		if err := xml.Unmarshal(JUnit(c), &doc); err != nil {
+			t.Fatal(err)
+		}
+		one := doc.Suites[0].Cases[0]
+		text := ""
+		if known {
+			text = one.Skipped.Message
+		} else {
+			text = one.Failure.Text
+			if !strings.Contains(one.Failure.Message, "and 999 further signatures, see the text") {
+				t.Errorf("the message says %.100s… %s", one.Failure.Message, one.Failure.Message[len(one.Failure.Message)-50:])
+			}
+			if !regexp.MustCompile(`and 9[0-9][0-9] more, see campaign.json\n$`).MatchString(text) {
+				t.Errorf("what has no room is not counted: …%s", text[len(text)-100:])
+			}
+		}
+		for i := range problemsMax {
+			if want := fmt.Sprintf("lost: step %d.", i); !strings.Contains(text, want) {
+				t.Fatalf("known %v: %s is not told", known, want)
+			}
+		}
+		if want := "7 further signatures of this part are not listed"; !strings.Contains(doc.Suites[0].Out, want) {
+			t.Errorf("system-out lacks %q: %s", want, doc.Suites[0].Out)
+		}
+		if len(JUnit(c)) > 1<<20 {
+			t.Errorf("%d bytes, expected a mebibyte at most", len(JUnit(c)))
 		}
 	}
 }
