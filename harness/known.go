@@ -6,8 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
+
+	"tidemark/broker/bug"
+	"tidemark/broker/near"
+	"tidemark/checker"
 )
 
 // Known is a failure that is expected for the time being.
@@ -48,6 +53,9 @@ func ReadKnown(text []byte) ([]Known, error) {
 		if head, _, found := strings.Cut(k.Signature, "*"); found && (head+"*" != k.Signature || len(head) < 3 || !strings.HasSuffix(head, ": ")) {
 			return nil, fmt.Errorf("entry %d: signature %.300q, expected a * at its end alone, behind a class and a colon, as in \"phantom: *\"", i+1, k.Signature)
 		}
+		if err := excusable(k.Signature); err != nil {
+			return nil, fmt.Errorf("entry %d: %w", i+1, err)
+		}
 	}
 	seen := map[string]int{}
 	for i, k := range list {
@@ -57,6 +65,30 @@ func ReadKnown(text []byte) ([]Known, error) {
 		seen[k.Signature] = i
 	}
 	return list, nil
+}
+
+// excusable says why no failure can have a signature: what begins none is misspelt, or of another version, and would excuse nothing.
+func excusable(signature string) error {
+	var heads []string
+	for _, class := range checker.Classes {
+		heads = append(heads, string(class))
+	}
+	for _, status := range []BugStatus{BugOtherClass, BugMissed, BugAnyway} {
+		heads = append(heads, string(status))
+	}
+	head, rest, _ := strings.Cut(signature, ": ")
+	if i := slices.Index(heads, head); i >= len(checker.Classes) && rest != "*" {
+		if _, ok := bug.Find(bug.Name(rest)); !ok {
+			_, err := bug.Parse(rest)
+			return fmt.Errorf("signature %.300q: %w", signature, err)
+		}
+	}
+	part := func(doubt string) bool { return strings.HasPrefix(signature, doubt+" in ") }
+	if slices.Contains(heads, head) || part(doubtVacuous) || part(doubtNoRun) {
+		return nil
+	}
+	return fmt.Errorf("signature %.300q begins with no class of anomaly: %.100q%s, expected one of %s; or \"%s in\" or \"%s in\" and a part",
+		signature, head, near.Hint(head, heads), strings.Join(heads, ", "), doubtVacuous, doubtNoRun)
 }
 
 // Matches reports whether a failure of a signature is one that is expected.

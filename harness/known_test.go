@@ -58,6 +58,15 @@ func TestAClassMayBeKnown(t *testing.T) {
 	}
 }
 
+// TestWhatMayBeKnown: classes of anomaly, with or without steps, what became of a known bug, and doubts about a part.
+func TestWhatMayBeKnown(t *testing.T) {
+	for _, signature := range []string{"phantom", "phantom: election", "not found: truncate-to-hw", "not found: *", "too many vacuous runs in hunt", "no run in containers"} {
+		if err := excusable(signature); err != nil {
+			t.Errorf("%q: %v", signature, err)
+		}
+	}
+}
+
 // TestKnownFailuresRefuse what is no list of them, with the entry and what was expected.
 func TestKnownFailuresRefuse(t *testing.T) {
 	for text, word := range map[string]string{
@@ -68,13 +77,16 @@ func TestKnownFailuresRefuse(t *testing.T) {
 		`[] x`:                                "expected the end of the file",
 		`[{"signature": "x", "why": "y"}]`:    `unknown field "why"`,
 		`[{"signature": "x", "reason": "y"}]`: `entry 1: expires "", expected a date`,
-		`[{"signature": "x", "reason": "y", "expires": "soon"}]`:                                                                   `entry 1: expires "soon"`,
-		`[{"signature": "", "reason": "y", "expires": "2026-01-01"}]`:                                                              "entry 1: signature",
-		`[{"signature": "*", "reason": "y", "expires": "2026-01-01"}]`:                                                             "entry 1: signature \"*\", expected a * at its end alone",
-		`[{"signature": "a: *, b", "reason": "y", "expires": "2026-01-01"}]`:                                                       "entry 1: signature \"a: *, b\", expected a *",
-		`[{"signature": "lost*", "reason": "y", "expires": "2026-01-01"}]`:                                                         "entry 1: signature \"lost*\", expected a *",
-		`[{"signature": "x", "reason": " ", "expires": "2026-01-01"}]`:                                                             "entry 1: signature",
-		`[{"signature": "x", "reason": "y", "expires": "2026-01-01"}, {"signature": "x", "reason": "z", "expires": "2027-01-01"}]`: "entry 2: signature \"x\", which entry 1 has already",
+		`[{"signature": "x", "reason": "y", "expires": "soon"}]`:                                                                               `entry 1: expires "soon"`,
+		`[{"signature": "", "reason": "y", "expires": "2026-01-01"}]`:                                                                          "entry 1: signature",
+		`[{"signature": "*", "reason": "y", "expires": "2026-01-01"}]`:                                                                         "entry 1: signature \"*\", expected a * at its end alone",
+		`[{"signature": "a: *, b", "reason": "y", "expires": "2026-01-01"}]`:                                                                   "entry 1: signature \"a: *, b\", expected a *",
+		`[{"signature": "lost*", "reason": "y", "expires": "2026-01-01"}]`:                                                                     "entry 1: signature \"lost*\", expected a *",
+		`[{"signature": "x", "reason": " ", "expires": "2026-01-01"}]`:                                                                         "entry 1: signature",
+		`[{"signature": "phantom", "reason": "y", "expires": "2026-01-01"}, {"signature": "phantom", "reason": "z", "expires": "2027-01-01"}]`: "entry 2: signature \"phantom\", which entry 1 has already",
+		`[{"signature": "phantoms: election", "reason": "y", "expires": "2026-01-01"}]`:                                                        "entry 1: signature \"phantoms: election\" begins with no class of anomaly: \"phantoms\" (did you mean phantom?), expected one of ",
+		`[{"signature": "lost things: *", "reason": "y", "expires": "2026-01-01"}]`:                                                            "entry 1: signature \"lost things: *\" begins with no class of anomaly",
+		`[{"signature": "not found: no-such-bug", "reason": "y", "expires": "2026-01-01"}]`:                                                    "entry 1: signature \"not found: no-such-bug\": ",
 	} {
 		if _, err := ReadKnown([]byte(text)); err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("%s: %v, expected an error with %q", text, err, word)

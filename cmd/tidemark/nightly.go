@@ -78,18 +78,16 @@ func nightlyCommand() *cobra.Command {
 			if err := n.check(); err != nil {
 				return usage(err)
 			}
-			if known != "" {
-				var h harness.Hunt
-				if n.w.corpus != "" {
-					if _, err := readCorpus(n.w.corpus); err != nil {
-						return usage(err)
-					}
-				}
-				if err := recall(c.ErrOrStderr(), &h, "", known); err != nil {
+			if n.w.corpus != "" {
+				if _, err := readCorpus(n.w.corpus); err != nil {
 					return usage(err)
 				}
-				n.known = h.Known
 			}
+			var h harness.Hunt
+			if err := recall(c.ErrOrStderr(), &h, "", known); err != nil {
+				return usage(err)
+			}
+			n.known = h.Known
 			return n.carryOut(c)
 		},
 	}
