@@ -16,7 +16,11 @@ var errBegun = errors.New("no verdict was written; it is under way, or its harne
 
 // SaveBegun writes results and page of a run that is about to start, so that there is a page whatever happens.
 func SaveBegun(d results.Dir, run history.Run) error {
-	o := cutOutcome(d, run, &history.History{}, "", errBegun)
+	why := errBegun
+	if run.World == Simulated {
+		why = fmt.Errorf("%w; a simulated run writes its history at its end alone, and the replay line has all of it", errBegun)
+	}
+	o := cutOutcome(d, run, &history.History{}, "", why)
 	o.UnderWay = true
 	return d.Finish(o, &history.History{})
 }

@@ -33,7 +33,8 @@ func TestARunThatWasInterruptedHasAPage(t *testing.T) {
 		if err := SaveBegun(d, run); err != nil {
 			t.Fatal(err)
 		}
-		if o, err := d.Outcome(); err != nil || o.Verdict.Status != checker.Unknown || !o.UnderWay || !strings.Contains(o.Verdict.Reason, "under way, or its harness was killed") {
+		if o, err := d.Outcome(); err != nil || o.Verdict.Status != checker.Unknown || !o.UnderWay || !strings.Contains(o.Verdict.Reason, "under way, or its harness was killed") ||
+			strings.Contains(o.Verdict.Reason, "the replay line has all of it") != (run.World == Simulated) {
 			t.Fatalf("begun: %+v, %v", o.Verdict, err)
 		}
 		if err := SaveCut(d, run, h, interrupted); err != nil {
