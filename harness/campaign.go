@@ -84,7 +84,7 @@ func (h Hunt) stopped(t Tally) bool {
 
 // count takes one failure into a part's problems.
 func (h Hunt) count(p *index.Part, f Failure, kept func(n int) Kept) {
-	q := index.Problem{Count: 1, Reason: f.Reason, Witness: f.Witness, Seed: f.Seed, Known: f.Known, Until: f.Until, Expired: f.Expired}
+	q := index.Problem{Count: 1 + f.More, Reason: f.Reason, Witness: f.Witness, Seed: f.Seed, Known: f.Known, Until: f.Until, Expired: f.Expired}
 	switch f.Status {
 	case checker.Invalid:
 		q.Kind, q.Signature = index.Violation, f.Signature
@@ -101,7 +101,7 @@ func (h Hunt) count(p *index.Part, f Failure, kept func(n int) Kept) {
 	}
 	same := func(o index.Problem) bool { return o.Check == q.Check && o.Signature == q.Signature }
 	if i := slices.IndexFunc(p.Problems, same); i >= 0 {
-		p.Problems[i].Count++
+		p.Problems[i].Count += q.Count
 		return
 	}
 	k := kept(f.Number)

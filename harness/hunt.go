@@ -102,12 +102,14 @@ type Failure struct {
 	Known   string `json:"known,omitempty"`
 	Until   string `json:"until,omitempty"`
 	Expired string `json:"expired,omitempty"`
+	// More is how many further runs failed alike that are not listed, for want of room: a tally lists a thousand, and of each signature one at least.
+	More int `json:"more,omitempty"`
 }
 
 // busy is how many acknowledged writes make a run a busy one.
 const busy = 1000
 
-// failuresMax bounds the failures that a tally lists.
+// failuresMax bounds the failures that a tally lists, but for the first of each signature, of which there may be as many again.
 const failuresMax = 1000
 
 // SeedOf is the seed of run number n of a hunt.
@@ -352,7 +354,14 @@ func (t *Tally) fail(f Failure) {
 	if f.Status == checker.Vacuous {
 		room /= 2
 	}
-	if len(t.Failures) < room {
+	alike := -1
+	if len(t.Failures) >= room {
+		alike = slices.IndexFunc(t.Failures, func(o Failure) bool { return o.Status == f.Status && o.Signature == f.Signature })
+	}
+	switch {
+	case alike >= 0:
+		t.Failures[alike].More++
+	case len(t.Failures) < 2*room:
 		t.Failures = append(t.Failures, f)
 	}
 }

@@ -45,7 +45,7 @@ func groups(failures []Failure) []Group {
 			out = append(out, Group{Signature: f.Signature, First: f})
 		}
 		g := &out[i]
-		g.Count++
+		g.Count += 1 + f.More
 		if len(g.Numbers) < groupNumbersMax {
 			g.Numbers = append(g.Numbers, f.Number)
 			g.Seeds = append(g.Seeds, fmt.Sprint(f.Seed))

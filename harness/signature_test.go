@@ -54,3 +54,26 @@ func TestFailuresAreGroupedBySignature(t *testing.T) {
 		t.Errorf("%+v, expected runs 2 and 4 with seeds 102 and 104", g)
 	}
 }
+
+// TestARareFailureIsToldAmongMany: more runs fail alike than a tally lists. All are counted, and the one that fails of something else is listed.
+func TestARareFailureIsToldAmongMany(t *testing.T) {
+	tally := newTally()
+	add := func(n int, class string) { tally.add(Hunt{}, n, judged(checker.Invalid, class), nil) }
+	for n := range failuresMax + 20 {
+		add(n, "duplicate: election")
+	}
+	add(failuresMax+20, "not settled")
+	add(failuresMax+21, "duplicate: election")
+	add(failuresMax+22, "not settled")
+	tally.finish(time.Second)
+	if len(tally.Failures) != failuresMax+1 {
+		t.Errorf("%d failures are listed, expected %d and the first of another signature", len(tally.Failures), failuresMax)
+	}
+	if g := tally.Groups; len(g) != 2 || g[0].Count != failuresMax+21 || g[1].Signature != "not settled" || g[1].Count != 2 {
+		t.Errorf("%+v", g)
+	}
+	p := Hunt{}.Part("hunt", tally, true, 5, func(int) Kept { return Kept{} })
+	if len(p.Problems) != 2 || p.Problems[0].Count+p.Problems[1].Count != failuresMax+23 {
+		t.Errorf("problems %+v", p.Problems)
+	}
+}

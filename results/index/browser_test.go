@@ -40,7 +40,7 @@ func nights(t *testing.T) (root string) {
 		}
 		for name, text := range map[string]string{
 			"run.json":     `{"format":1,"started":"2026-11-30T02:01:02Z","seed":"7","world":"sim"}`,
-			"results.json": fmt.Sprintf(`{"replay":"tidemark replay","verdict":{"status":"invalid","reason":"it broke","findings":[{"signature":%q}]}}`, signature),
+			"results.json": fmt.Sprintf(`{"format":1,"seed":"7","replay":"tidemark replay","verdict":{"format":1,"status":"invalid","reason":"it broke","findings":[{"severity":"violation","signature":%q}]}}`, signature),
 			"report.html":  "<!doctype html><title>a run</title><link rel=icon href=data:,>",
 		} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {

@@ -369,7 +369,7 @@ func TestGarbageCampaigns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bound := garbage.Bound{Bytes: 1 << 20, Times: 64, Says: []string{"expected"}}
+	bound := garbage.Bound{Bytes: 1 << 20, Times: 96, Says: []string{"expected"}}
 	accepted, refused := bound.Hold(t, garbage.Of(valid, 1), func(in garbage.Input) error {
 		c, err := Decode(in.Data)
 		if err == nil {
