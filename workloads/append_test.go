@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -123,6 +124,9 @@ func (s *stage) misbehave(d *datadriven.TestData, number func(string, int) int) 
 	case "broker":
 		b := history.BrokerID(number("id", 0))
 		s.fake.down[b], s.fake.silent[b] = d.HasArg("down"), d.HasArg("silent")
+		if delete(s.fake.behind, b); d.HasArg("behind") { // it hears of nothing that happens from now on
+			s.fake.behind[b] = slices.Clone(s.fake.parts)
+		}
 	case "partition":
 		p := &s.fake.parts[number("index", 0)]
 		if leader := number("leader", int(p.leader)); leader != int(p.leader) {

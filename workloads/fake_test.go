@@ -70,17 +70,18 @@ type fakeCluster struct {
 	factor       int
 	topic        string
 	parts        []fakePartition
-	down         map[history.BrokerID]bool // nothing listens
-	silent       map[history.BrokerID]bool // takes requests, answers none
-	produce      []mishap                  // of the next Produce requests
-	ids          int64                     // producer ids given out
-	known        map[string]int64          // the offsets of what idempotent producers sent, by partition, producer, epoch and sequence number
-	sendings     []string                  // of idempotent producers, in order
-	elected      int                       // ElectLeaders requests
-	reassign     int                       // AlterPartitionReassignments requests
-	refuseDelete int16                     // the error code of every DeleteRecords, 0 for none
-	listDelay    time.Duration             // how long every ListOffsets lies before it is served
-	produces     int16                     // the newest version of Produce that brokers speak; they hang up on newer ones. 0: any
+	down         map[history.BrokerID]bool            // nothing listens
+	silent       map[history.BrokerID]bool            // takes requests, answers none
+	behind       map[history.BrokerID][]fakePartition // what a broker still believes that hears nothing of the others
+	produce      []mishap                             // of the next Produce requests
+	ids          int64                                // producer ids given out
+	known        map[string]int64                     // the offsets of what idempotent producers sent, by partition, producer, epoch and sequence number
+	sendings     []string                             // of idempotent producers, in order
+	elected      int                                  // ElectLeaders requests
+	reassign     int                                  // AlterPartitionReassignments requests
+	refuseDelete int16                                // the error code of every DeleteRecords, 0 for none
+	listDelay    time.Duration                        // how long every ListOffsets lies before it is served
+	produces     int16                                // the newest version of Produce that brokers speak; they hang up on newer ones. 0: any
 }
 
 type fakePartition struct {
@@ -104,7 +105,7 @@ type mishap struct {
 }
 
 func newFakeCluster(brokers int) *fakeCluster {
-	f := &fakeCluster{known: map[string]int64{}, down: map[history.BrokerID]bool{}, silent: map[history.BrokerID]bool{}}
+	f := &fakeCluster{known: map[string]int64{}, down: map[history.BrokerID]bool{}, silent: map[history.BrokerID]bool{}, behind: map[history.BrokerID][]fakePartition{}}
 	for i := range brokers {
 		f.brokers = append(f.brokers, history.BrokerID(i+1))
 	}
@@ -227,7 +228,7 @@ func (f *fakeCluster) serve(c *fakeConn, frame []byte) []byte {
 	case *kmsg.FetchRequest:
 		resp = f.serveFetch(c, r)
 	case *kmsg.MetadataRequest:
-		resp = f.serveMetadata(r)
+		resp = f.serveMetadata(c, r)
 	case *kmsg.ListOffsetsRequest:
 		resp = f.serveListOffsets(c, r)
 	case *kmsg.DeleteRecordsRequest:
@@ -284,12 +285,20 @@ func (f *fakeCluster) await(r *kmsg.FetchRequest) {
 	}
 }
 
+// knownTo is the partitions as a connection's broker knows them.
+func (f *fakeCluster) knownTo(c *fakeConn) []fakePartition {
+	if old := f.behind[c.to]; old != nil {
+		return old
+	}
+	return f.parts
+}
+
 // leads is the error code of a request that must go to a partition's leader.
 func (f *fakeCluster) leads(c *fakeConn, partition int32) int16 {
 	switch {
 	case partition < 0 || int(partition) >= len(f.parts):
 		return kerr.UnknownTopicOrPartition.Code
-	case f.parts[partition].leader != int32(c.to):
+	case f.knownTo(c)[partition].leader != int32(c.to):
 		return kerr.NotLeaderForPartition.Code
 	}
 	return 0
@@ -357,7 +366,7 @@ func (f *fakeCluster) serveFetch(c *fakeConn, r *kmsg.FetchRequest) kmsg.Respons
 	answer := kmsg.NewFetchResponseTopicPartition()
 	answer.Partition, answer.ErrorCode = asked.Partition, f.leads(c, asked.Partition)
 	if answer.ErrorCode == 0 {
-		p := &f.parts[asked.Partition]
+		p := &f.knownTo(c)[asked.Partition]
 		answer.HighWatermark, answer.LogStartOffset = p.end()-p.lag, p.start
 		if asked.FetchOffset < p.start || asked.FetchOffset > p.end() {
 			answer.ErrorCode = kerr.OffsetOutOfRange.Code
@@ -373,7 +382,7 @@ func (f *fakeCluster) serveFetch(c *fakeConn, r *kmsg.FetchRequest) kmsg.Respons
 	return resp
 }
 
-func (f *fakeCluster) serveMetadata(r *kmsg.MetadataRequest) kmsg.Response {
+func (f *fakeCluster) serveMetadata(c *fakeConn, r *kmsg.MetadataRequest) kmsg.Response {
 	resp := r.ResponseKind().(*kmsg.MetadataResponse)
 	resp.ControllerID = 1
 	for range f.Brokers() {
@@ -387,7 +396,7 @@ func (f *fakeCluster) serveMetadata(r *kmsg.MetadataRequest) kmsg.Response {
 	if f.parts == nil {
 		topic.ErrorCode = kerr.UnknownTopicOrPartition.Code
 	}
-	for i, p := range f.parts {
+	for i, p := range f.knownTo(c) {
 		part := kmsg.NewMetadataResponseTopicPartition()
 		part.Partition, part.Leader, part.LeaderEpoch, part.Replicas, part.ISR = int32(i), p.leader, p.epoch, p.replicas, p.isr
 		topic.Partitions = append(topic.Partitions, part)
@@ -402,7 +411,7 @@ func (f *fakeCluster) serveListOffsets(c *fakeConn, r *kmsg.ListOffsetsRequest) 
 	answer := kmsg.NewListOffsetsResponseTopicPartition()
 	answer.Partition, answer.ErrorCode = asked.Partition, f.leads(c, asked.Partition)
 	if answer.ErrorCode == 0 {
-		p := &f.parts[asked.Partition]
+		p := &f.knownTo(c)[asked.Partition]
 		answer.Offset = p.end() - p.lag
 		if asked.Timestamp == earliest {
 			answer.Offset = p.start

@@ -47,6 +47,9 @@ func (a *Append) Final(within time.Duration) error {
 	defer c.close()
 	r := &positioned{a: a, client: c, process: a.process(a.finisher()), final: true}
 	r.router = newRouter(c, a.Topic, a.Parts, a.Env.Rand("final", 0))
+	for part, rt := range a.settled {
+		r.router.routes[part].epoch = rt.epoch // a broker that is behind still tells of a leader before, or is it: the end of its log is not the log's
+	}
 	r.fetch = newFetching(a.Topic, min(pollWait, a.Timeout/2), finalBytes)
 	for part := range a.Parts {
 		r.partition = a.partition(part)

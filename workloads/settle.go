@@ -39,6 +39,7 @@ func (a *Append) Settle(within time.Duration) error {
 	for {
 		unsettled := a.unsettled(a.Cluster.Observe())
 		if unsettled == nil {
+			a.settled = s.router.routes
 			return nil
 		}
 		if a.Env.Now()+backoff > s.deadline {

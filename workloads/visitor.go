@@ -22,6 +22,7 @@ type Visitor struct {
 	to      route
 	reached map[[16]byte]history.Offset // how far each was read; looked up only
 	marked  [16]byte                    // the incarnation that acknowledged the last marker, zero before the first
+	led     history.Epoch               // the leader epoch in which it did
 	sent    int
 }
 
@@ -70,6 +71,9 @@ func (v *Visitor) find(until time.Duration) bool {
 		md, err := askMetadata(v.client, brokers[rnd.IntN(len(brokers))], v.Topic)
 		if err == nil && len(md.Topics[0].Partitions) == 1 {
 			p := &md.Topics[0].Partitions[0]
+			if md.Topics[0].TopicID == v.marked && history.Epoch(p.LeaderEpoch) < v.led {
+				p.Leader = int32(history.NoBroker) // a broker that is behind: as for the main load
+			}
 			v.id, v.to = md.Topics[0].TopicID, route{leader: history.BrokerID(p.Leader), epoch: history.Epoch(p.LeaderEpoch)}
 		}
 		if v.to.leader == history.NoBroker {
@@ -163,7 +167,7 @@ func (v *Visitor) rest() error {
 		if op.Outcome != history.OK {
 			return fmt.Errorf("%s: marker %s at broker %d: %s", op.Partition, op.Value, op.Broker, op.Error)
 		}
-		v.marked = v.id
+		v.marked, v.led = v.id, op.Epoch
 	}
 	own := Append{Topic: v.incarnation().Topic, Parts: 1, Factor: v.Factor}
 	return own.unsettled(v.Cluster.Observe())

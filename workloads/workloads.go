@@ -42,6 +42,7 @@ type Append struct {
 
 	next    []int32 // number of each client's next process
 	markers int     // sent so far
+	settled []route // where the settler knew each partition's leader to be in the end; nil if it did not come that far
 }
 
 // process returns a process number that no other operation has had. It does not depend on the order of events: producers count
