@@ -120,6 +120,7 @@ type mark struct {
 	kind       string
 	text, full string
 	key        bool
+	told       bool // of the told message's send or its answer: it is never left out
 }
 
 // party is whose line it is.
@@ -221,21 +222,46 @@ func (c *scene) steps(s span, h *history.History) {
 
 func (c *scene) touches(s history.Step) bool { return c.f.Offset >= 0 && touchesOffset(s, c.f.Offset) }
 
-// operations marks what clients asked and were told: the operations that prove the finding, and the first of what follows from it.
+// operations marks what clients asked and were told: first the told message's send, whenever it was, then the other operations that prove the
+// finding, and the first of what follows from it.
 func (c *scene) operations(s span, h *history.History) {
-	ids := slices.Clone(c.f.Ops[:min(len(c.f.Ops), witnessOpsMax)])
+	var ids []int64
+	told := toldSend(h.Ops, c.f)
+	if told >= 0 {
+		ids = append(ids, told)
+	}
+	ids = append(ids, c.f.Ops[:min(len(c.f.Ops), witnessOpsMax)]...)
 	for _, m := range c.f.Implied {
 		ids = append(ids, m.Ops[:min(len(m.Ops), diagramImpliedMax)]...)
 	}
 	drawn := 0
 	for i, id := range ids {
 		op, ok := opByID(h.Ops, id)
-		if !ok || slices.Contains(ids[:i], id) || drawn == diagramOpsMax || !s.holds(op.Invoke) && !op.Final || !c.admit(op) {
+		if !ok || slices.Contains(ids[:i], id) || drawn == diagramOpsMax || !s.holds(op.Invoke) && !op.Final && id != told || !c.admit(op) {
 			continue
 		}
 		drawn++
-		c.operation(op)
+		c.operation(op, id == told)
 	}
+}
+
+// toldSend is the id of the send of the message that a finding is about: the one that was acknowledged at its offset if there are several, -1 if
+// there is none.
+func toldSend(ops []history.Op, f checker.Finding) int64 {
+	told := int64(-1)
+	for i := range ops {
+		op := &ops[i]
+		if op.Kind != history.Send || f.Value == "" || op.Value != f.Value || op.Partition != f.Partition {
+			continue
+		}
+		if op.Outcome == history.OK && op.Offset == f.Offset {
+			return op.ID
+		}
+		if told < 0 {
+			told = op.ID
+		}
+	}
+	return told
 }
 
 // admit gives an operation's process a line, unless there are too many.
@@ -250,12 +276,13 @@ func (c *scene) admit(op history.Op) bool {
 	return true
 }
 
-// operation marks one request and its answer. Where nobody noted when the broker had it, it is drawn half way between.
-func (c *scene) operation(op history.Op) {
+// operation marks one request and its answer; isTold is whether it is the send of the message that the finding is about. Where nobody noted when
+// the broker had it, it is drawn half way between.
+func (c *scene) operation(op history.Op, isTold bool) {
 	who := party{client: true, id: op.Process}
 	full := invokeWord(op)
 	_, text, _ := strings.Cut(full, ": ") // without its number, which the title has
-	asked := c.mark(mark{at: op.Invoke, index: op.InvokeIndex, who: who, kind: "request", text: text, full: full, key: true})
+	asked := c.mark(mark{at: op.Invoke, index: op.InvokeIndex, who: who, kind: "request", text: text, full: full, key: true, told: isTold})
 	done := op.Outcome != history.Pending
 	arrived, answered := c.arrival(op)
 	if op.Broker >= 0 {
@@ -270,7 +297,7 @@ func (c *scene) operation(op history.Op) {
 	if !done {
 		return
 	}
-	told := c.mark(mark{at: op.Return, index: op.ReturnIndex, who: who, kind: outcomeWord(op.Outcome), text: c.answerWord(op), full: returnWord(op), key: true})
+	told := c.mark(mark{at: op.Return, index: op.ReturnIndex, who: who, kind: outcomeWord(op.Outcome), text: c.answerWord(op), full: returnWord(op), key: true, told: isTold})
 	if answered >= 0 && op.Outcome != history.Info {
 		c.flights = append(c.flights, flight{answered, told, "answer"})
 	}

@@ -51,7 +51,7 @@ func (c *scene) draw(line *timeline, lives []life) *diagram {
 }
 
 // thinned leaves out rows until the others find room, and counts them: first faults that the witness does not name, whose bands stay, then what
-// does not touch the message, then what comes last.
+// does not touch the message, then what comes last. The told message's send and its answer stay.
 func (c *scene) thinned(order []int) (kept []int, left int) {
 	rows := 0
 	for _, n := range order {
@@ -67,7 +67,7 @@ func (c *scene) thinned(order []int) (kept []int, left int) {
 		func(*mark) bool { return true },
 	} {
 		for i := len(order) - 1; i >= 0 && rows > diagramRowsMax; i-- {
-			if m := &c.marks[order[i]]; m.text != "" && idle(m) {
+			if m := &c.marks[order[i]]; m.text != "" && !m.told && idle(m) {
 				order = slices.Delete(order, i, i+1)
 				rows, left = rows-1, left+1
 			}

@@ -20,6 +20,18 @@ func TestSpaceTime(t *testing.T) {
 		case "lost":
 		case "without-steps": // as of brokers that report none
 			h.Steps, f.Witness.Steps = nil, nil
+		case "sent-long-before": // a producer that waited: its send lies before the window
+			send := &h.Ops[f.Ops[0]]
+			send.Invoke, send.InvokeIndex = 2*time.Second, 1
+		case "others-first": // of more processes than there is room for, each sent before the told message
+			others := make([]int64, 0, diagramOpsMax+1)
+			for n := range diagramOpsMax + 1 {
+				op := h.Ops[f.Ops[0]]
+				op.ID, op.Process, op.Value, op.Offset = int64(len(h.Ops)), int32(20+n), fmt.Sprintf("p%d-1", 20+n), op.Offset+1
+				h.Ops = append(h.Ops, op)
+				others = append(others, op.ID)
+			}
+			f.Ops = append(others, f.Ops...)
 		case "crowded":
 			for range 5 {
 				f.Witness.Steps = append(f.Witness.Steps, h.Steps[:40]...)
@@ -37,7 +49,7 @@ func TestSpaceTime(t *testing.T) {
 				}
 			}
 		default:
-			d.Fatalf(t, "command %s, expected lost, without-steps, crowded, end-lets-go or crowded-faults", d.Cmd)
+			d.Fatalf(t, "command %s, expected lost, without-steps, sent-long-before, others-first, crowded, end-lets-go or crowded-faults", d.Cmd)
 		}
 		p := newPage(o, h, nil)
 		return toldDiagram(p.Findings[0].Diagram)
