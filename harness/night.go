@@ -37,6 +37,11 @@ func NightShare(left time.Duration, part string, toCome []string) time.Duration 
 	return max(0, left) * time.Duration(nightWeights[part]) / time.Duration(total)
 }
 
+// UnbegunPart is a part for which the budget left no time: nobody can tell what it would have found, so it is no reason to pass.
+func UnbegunPart(part string) index.Part {
+	return Doubted(index.Part{Name: part, Done: true, Problems: []index.Problem{}}, "no time", "there was no time left for it")
+}
+
 // SkippedPart is a part that could not be carried out, and why.
 func SkippedPart(part, why string) index.Part {
 	return index.Part{Name: part, Status: index.Skipped, Reason: why, Checks: []index.Check{}, Problems: []index.Problem{}}

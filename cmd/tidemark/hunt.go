@@ -171,7 +171,8 @@ func printHashes(c *cobra.Command, h harness.Hunt) error {
 
 func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 	log, out := c.ErrOrStderr(), c.OutOrStdout()
-	fmt.Fprintf(log, "tidemark %s, hunt from master seed %d: %s%s on %s\n%s", harness.Version, h.Master, counted(h.Seeds, "seed"), lasting(h), counted(h.Workers, "worker"), huntSetting(h))
+	fmt.Fprintf(log, "tidemark %s, hunt from master seed %d: %s%s on %s\n", harness.Version, h.Master, counted(h.Seeds, "seed"), lasting(h), counted(h.Workers, "worker"))
+	fmt.Fprint(log, huntSetting(h)) // the generator's name takes a second
 	warnLate(log, h.Run)
 	begun := time.Now()
 	w.options = givenBut(c, huntsAlone...)

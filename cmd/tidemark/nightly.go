@@ -115,6 +115,9 @@ func (n *night) check() error {
 			return fmt.Errorf("--without %q, expected one of %s", part, strings.Join(harness.NightParts, ", "))
 		}
 	}
+	if len(n.parts()) == 0 {
+		return fmt.Errorf("--without %s leaves no part of the night, expected one at least to stay", strings.Join(n.without, ","))
+	}
 	if n.bug != "" {
 		if _, err := bug.Parse(n.bug); err != nil {
 			return err
@@ -215,7 +218,7 @@ func (n *night) timely(c *cobra.Command, part string, toCome []string) (index.Pa
 	}
 	left := time.Until(n.until)
 	if left <= 0 {
-		return harness.SkippedPart(part, "there was no time left for it"), nil
+		return harness.UnbegunPart(part), nil
 	}
 	return n.part(c, part, max(time.Second, harness.NightShare(left, part, toCome))) // 0 would be no bound
 }

@@ -149,15 +149,16 @@ func (p *Part) Verdicts() []string {
 	return out
 }
 
-// Status is how the campaign ended: as the part of it that ended worst; Inconclusive if nothing was carried out.
+// Status is how the campaign ended: as the part of it that ended worst; Inconclusive if not one run was carried out.
 func (c *Campaign) Status() Status {
-	worst := Skipped
+	worst, runs := Skipped, 0
 	for i := range c.Parts {
+		runs += c.Parts[i].Runs
 		if s := c.Parts[i].Status; rank[s] > rank[worst] {
 			worst = s
 		}
 	}
-	if worst == Skipped {
+	if rank[worst] < rank[Inconclusive] && runs == 0 {
 		worst = Inconclusive
 	}
 	if !c.Done && rank[worst] < rank[Interrupted] {

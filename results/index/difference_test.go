@@ -205,20 +205,22 @@ func TestLabelsAreApart(t *testing.T) {
 func TestStatus(t *testing.T) {
 	for _, c := range []struct {
 		parts []Status
+		runs  int // of each
 		done  bool
 		want  Status
 	}{
-		{nil, true, Inconclusive},
-		{[]Status{Skipped, Skipped}, true, Inconclusive},
-		{[]Status{Passed, Skipped}, true, Passed},
-		{[]Status{Passed, Passed}, false, Interrupted},
-		{[]Status{Passed, Inconclusive}, true, Inconclusive},
-		{[]Status{Inconclusive, Trouble, Passed}, true, Trouble},
-		{[]Status{Trouble, Failed, Interrupted}, false, Failed},
+		{nil, 1, true, Inconclusive},
+		{[]Status{Skipped, Skipped}, 0, true, Inconclusive},
+		{[]Status{Passed, Skipped}, 1, true, Passed},
+		{[]Status{Passed, Passed}, 0, true, Inconclusive}, // nothing was carried out
+		{[]Status{Passed, Passed}, 1, false, Interrupted},
+		{[]Status{Passed, Inconclusive}, 1, true, Inconclusive},
+		{[]Status{Inconclusive, Trouble, Passed}, 1, true, Trouble},
+		{[]Status{Trouble, Failed, Interrupted}, 1, false, Failed},
 	} {
 		var campaign Campaign
 		for _, s := range c.parts {
-			campaign.Parts = append(campaign.Parts, Part{Status: s})
+			campaign.Parts = append(campaign.Parts, Part{Status: s, Runs: c.runs})
 		}
 		campaign.Done = c.done
 		if got := campaign.Status(); got != c.want {
