@@ -117,12 +117,15 @@ func (h Hunt) doubt(p *index.Part, what, reason string, count int) {
 }
 
 // Doubted is a part that says less than it was to say, and why.
-func Doubted(p index.Part, what, why string) index.Part {
+func Doubted(p index.Part, what, why string) index.Part { return doubted(p, what, why, 1) }
+
+// doubted is Doubted by so many runs.
+func doubted(p index.Part, what, why string, runs int) index.Part {
 	p.Reason = why
 	if !slices.ContainsFunc(p.Checks, func(c index.Check) bool { return c.Name == checkConclusive }) {
 		p.Checks = append(p.Checks, index.Check{Name: checkConclusive})
 	}
-	p.Problems = append(p.Problems, index.Problem{Check: checkConclusive, Kind: index.Doubt, Signature: what + " in " + p.Name, Reason: why, Count: 1})
+	p.Problems = append(p.Problems, index.Problem{Check: checkConclusive, Kind: index.Doubt, Signature: what + " in " + p.Name, Reason: why, Count: runs})
 	p.Settle()
 	return p
 }
@@ -143,10 +146,11 @@ func (h Hunt) CanaryPart(name string, t Tally, done bool) index.Part {
 	return p
 }
 
-// Part is the proof as a part of a campaign, a check a bug: one that was not found, or as another class, or with no bug on, is a problem.
+// Part is the proof as a part of a campaign, a check a bug: one that was not found, or as another class, or with no bug on, is a problem. Bugs of which
+// their search cannot tell are named and count for neither.
 func (p Proof) Part(name string, rows []BugRow, done bool, known []Known, today time.Time) index.Part {
 	out := index.Part{Name: name, Done: done, Checks: []index.Check{}, Problems: []index.Problem{}}
-	found := 0
+	found, told, starved := 0, 0, false
 	for i := range rows {
 		r := &rows[i]
 		out.Runs += r.Runs + r.Pursued
@@ -156,7 +160,13 @@ func (p Proof) Part(name string, rows []BugRow, done bool, known []Known, today 
 		if r.Shrunk != nil {
 			out.Seconds += r.Shrunk.Seconds
 		}
-		out.Checks = append(out.Checks, index.Check{Name: string(r.Bug)})
+		starved = starved || r.Status == BugStarved
+		silent := r.Status == BugShort || r.Status == BugStarved
+		out.Checks = append(out.Checks, index.Check{Name: string(r.Bug), Unlooked: silent})
+		if silent {
+			continue
+		}
+		told++
 		if r.Status == BugFound {
 			found++
 			continue
@@ -168,11 +178,23 @@ func (p Proof) Part(name string, rows []BugRow, done bool, known []Known, today 
 		}
 		out.Problems = append(out.Problems, q)
 	}
-	out.Reason = fmt.Sprintf("%d of %d known bugs found", found, len(rows))
-	if len(rows) == 0 {
-		out.Reason = "no known bug could be looked for"
-		out.Problems = append(out.Problems, index.Problem{Check: checkConclusive, Kind: index.Doubt, Signature: "no bug was looked for in " + name, Reason: "there was no time for one"})
-		out.Checks = append(out.Checks, index.Check{Name: checkConclusive})
+	doubt := "no search that tells"
+	switch {
+	case told > 0:
+		out.Reason, doubt = fmt.Sprintf("%d of %d known bugs found", found, told), ""
+	case out.Runs > 0:
+		out.Reason = "no search was long enough to tell"
+	default:
+		out.Reason, doubt = "no known bug was looked for", "no bug was looked for"
+	}
+	if what := untold(rows); what != "" {
+		out.Reason += "; " + what
+	}
+	if starved {
+		doubt = "searches that were starved"
+	}
+	if doubt != "" {
+		return doubted(out, doubt, out.Reason, out.Runs)
 	}
 	out.Settle()
 	return out

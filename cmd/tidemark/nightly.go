@@ -46,14 +46,15 @@ type night struct {
 	without []string
 	target  string
 	known   []harness.Known
-	today   time.Time
-	needed  bool // containers must be there
+	started time.Time
+	today   time.Time // draws the known bugs, and decides what is known still
+	needed  bool      // containers must be there
 	keep    index.Retention
 }
 
 func nightlyCommand() *cobra.Command {
 	var n night
-	var master, known string
+	var master, known, day string
 	var keep retentionFlags
 	c := &cobra.Command{
 		Use:   "nightly",
@@ -73,7 +74,10 @@ func nightlyCommand() *cobra.Command {
 			if n.keep, err = keep.retention(); err != nil {
 				return usage(err)
 			}
-			n.today = time.Now().UTC()
+			n.started = time.Now().UTC()
+			if n.today, err = dayOf(day, n.started); err != nil {
+				return usage(err)
+			}
 			n.needed = os.Getenv("TIDEMARK_DOCKER") == "1" || os.Getenv("CI") == "true"
 			if err := n.check(); err != nil {
 				return usage(err)
@@ -93,6 +97,7 @@ func nightlyCommand() *cobra.Command {
 	}
 	f := c.Flags()
 	f.StringVar(&master, "master", "", "the seed that all others are drawn from (default: drawn, and printed)")
+	f.StringVar(&day, "day", "", "the day, such as 2026-11-30, that draws the known bugs and on which known failures are expected or no longer (default: today, in UTC)")
 	f.DurationVar(&n.budget, "budget", 0, "the time that the parts share, such as 20m; 0 is no limit, and everything runs")
 	f.StringVar(&n.bug, "bug", "", "switch on a known bug of the broker in corpus, hunt and containers, to see the night find it")
 	f.StringVar(&known, "known", "", "file with known failures, which count as none until they expire: a JSON array of {signature, reason, expires}")
@@ -106,6 +111,18 @@ func nightlyCommand() *cobra.Command {
 	f.BoolVar(&n.w.json, "json", false, "print the campaign, and what is new, as JSON")
 	keep.register(c, "30d", 200, "2g")
 	return c
+}
+
+// dayOf is the day that a text names, or today for none.
+func dayOf(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return now, nil
+	}
+	day, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return day, fmt.Errorf("--day %.40q, expected a date as 2026-11-30", text)
+	}
+	return day, nil
 }
 
 // check looks at the flags.
@@ -140,7 +157,8 @@ func (n *night) carryOut(c *cobra.Command) error {
 	if n.budget > 0 {
 		n.until = begun.Add(n.budget)
 	}
-	campaign := harness.NewCampaign("nightly", begun, n.master, againLine(c, n.master))
+	campaign := harness.NewCampaign("nightly", begun, n.master,
+		harness.OptionsLine(c.Name(), givenBut(c, "master", "day"), "--day", n.today.Format(time.DateOnly), "--master", n.master))
 	campaign.Bug, campaign.Processors = n.bug, runtime.NumCPU()
 	name, err := index.Create(n.w.out, campaign)
 	if err != nil {
@@ -244,7 +262,7 @@ func (n *night) part(c *cobra.Command, part string, share time.Duration) (index.
 // search is a hunt of this night over configurations that are drawn.
 func (n *night) search(bug string) harness.Hunt {
 	run := harness.Defaults()
-	run.Bug, run.Started = bug, n.today
+	run.Bug, run.Started = bug, n.started
 	kept := func(string) bool { return false }
 	return harness.Hunt{
 		Run: run, Master: n.master, Workers: n.workers, Known: n.known, Today: n.today,
@@ -344,53 +362,42 @@ func (n *night) reduce(c *cobra.Command, h harness.Hunt, carried *hunted, until 
 }
 
 func (n *night) bugs(c *cobra.Command, share time.Duration) (index.Part, error) {
-	entries, until := bug.Registry, time.Time{}
-	again := []any{"bugs", "--budget", nightBug, "--no-shrink", "--master", n.master}
+	entries, ctx := bug.Registry, c.Context()
+	left := func() time.Duration { return time.Duration(len(entries)) * nightBug }
 	if share > 0 {
-		day := uint64(n.today.Unix() / int64((24*time.Hour)/time.Second))
-		entries, until = drawn(entries, nightDrawn, day), time.Now().Add(share)
-	}
-	p := harness.Proof{Base: harness.Defaults(), Master: n.master, Budget: nightBug, Seeds: seedsUnbounded, Workers: n.workers}
-	ctx := c.Context()
-	if share > 0 {
+		entries = drawn(entries, nightDrawn, uint64(n.today.Unix()/int64((24*time.Hour)/time.Second)))
+		until := time.Now().Add(share)
 		within, over := context.WithDeadline(ctx, until)
 		defer over()
-		ctx = within
+		ctx, left = within, func() time.Duration { return time.Until(until) }
 	}
-	var rows []harness.BugRow
-	done, starved := true, 0
-	for _, e := range entries {
-		if !until.IsZero() {
-			left := time.Until(until)
-			if left <= 0 {
-				break
-			}
-			p.Budget = min(nightBug, left)
+	interrupted := func() bool { return c.Context().Err() != nil }
+	p := harness.Proof{Base: harness.Defaults(), Master: n.master, Seeds: seedsUnbounded, Workers: n.workers}
+	rows := harness.SearchFairly(entries, nightBug, func() time.Duration {
+		if interrupted() {
+			return 0
 		}
+		return left()
+	}, func(e bug.Entry, budget time.Duration) harness.BugRow {
 		used := processorTime()
+		p.Budget = budget
 		row, err := p.Search(ctx, e)
-		if err != nil {
-			done = c.Context().Err() == nil // else its time was over
-			break
+		switch {
+		case err != nil: // cut off, before whatever was found could be told from what a correct broker does
+			row.Status = harness.BugShort
+		case row.Status == harness.BugMissed && harness.Starved(processorTime()-used, row.Seconds, min(n.workers, runtime.NumCPU())):
+			row.Status = harness.BugStarved
 		}
-		if row.Status == harness.BugMissed && harness.Starved(processorTime()-used, row.Seconds, min(n.workers, runtime.NumCPU())) {
-			starved++ // others had the processors: it was not looked for long enough to be missed
-			continue
+		return row
+	})
+	part := p.Part(harness.NightBugs, rows, !interrupted(), n.known, n.today)
+	again := []any{"bugs", "--budget", nightBug, "--no-shrink", "--master", n.master}
+	for _, e := range entries {
+		if share > 0 { // else it is the whole table
+			again = append(again, e.Name)
 		}
-		if row.Status == harness.BugMissed && p.Budget < nightBug {
-			break // its time was cut short: it was not looked at
-		}
-		rows = append(rows, row)
-		again = append(again, e.Name)
 	}
-	part := p.Part(harness.NightBugs, rows, done, n.known, n.today)
 	part.Again = harness.Line(again...)
-	if left := len(entries) - len(rows) - starved; share > 0 && done && left > 0 {
-		part.Reason += fmt.Sprintf("; no time for %d more", left)
-	}
-	if starved > 0 {
-		part = harness.Doubted(part, "searches that were starved", fmt.Sprintf("%s; the machine was too busy to tell of %d", part.Reason, starved))
-	}
 	return part, nil
 }
 
@@ -407,7 +414,7 @@ func (n *night) contained(c *cobra.Command, part, target string, share time.Dura
 		}
 	}
 	h := harness.Hunt{Run: harness.Defaults(), Master: n.master, Seeds: runs, Workers: 1, Known: n.known, Today: n.today}
-	h.Run.World, h.Run.Duration, h.Run.Target, h.Run.Started = harness.Contained, nightLoad, target, n.today
+	h.Run.World, h.Run.Duration, h.Run.Target, h.Run.Started = harness.Contained, nightLoad, target, n.started
 	if target == "" {
 		h.Run.Bug = n.bug
 	} else {
