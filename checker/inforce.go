@@ -16,8 +16,8 @@ type InForce struct {
 	Kind    string             `json:"kind"`              // as plans write it
 	What    string             `json:"what"`              // the plan's line without when and for how long
 	Brokers []history.BrokerID `json:"brokers,omitempty"` // whom it struck; none is all, or clients
-	From    int64              `json:"fromNanos"`         // when it came into force, in nanoseconds since the run's start
-	To      int64              `json:"toNanos"`           // when it was undone, -1 if it was not
+	From    int64              `json:"fromNanos"`         // when it came into force, in nanoseconds since the run's start: applied, not requested
+	To      int64              `json:"toNanos"`           // when it was undone, -1 if it was not; what is done at once, as an election, has no length
 	When    Moment             `json:"when"`
 }
 
@@ -26,9 +26,12 @@ type Moment string
 
 // The moments. A fault is told at the first that it was in force at.
 const (
-	WhenAcked Moment = "acknowledged" // while the record's producer waited for its acknowledgement
+	WhenAcked Moment = "acknowledged" // when the record's producer got its acknowledgement
+	WhenSent  Moment = "sent"         // while the producer waited for it, and over when it came
 	WhenShown Moment = "shown"        // while the first operation that proves the finding was under way; of one without, at its first step
-	WhenLost  Moment = "lost"         // at an election, an ISR change, a truncation or an outage between the acknowledgement and the loss
+	// WhenLost is at an election, an ISR change, a truncation or an outage between the acknowledgement and the loss. What is done at once, as an
+	// election that somebody asks for, is noted as applied when it is seen to be done; so it counts from when it was requested.
+	WhenLost Moment = "lost"
 )
 
 const (
@@ -36,14 +39,26 @@ const (
 	inForceToldMax = 3  // faults that its words name at one moment
 )
 
-// struck lists the faults that a probe saw take effect, and nobody found not to last, as they began. One that is undone the moment it is
-// applied, as an election that somebody asks for, is in force from when it was requested.
-func struck(h *history.History) []InForce {
-	type life struct {
-		InForce
-		requested, observed int64
-		failed              bool
+// life is a fault as the history tells it; a negative time is a phase that it never reached.
+type life struct {
+	InForce
+	requested, observed int64
+	failed              bool
+}
+
+// lasted is from when to when a fault was in force.
+func (l *life) lasted() interval { return interval{l.From, l.To} }
+
+// worked is the same, but for what is done at once: that may have taken effect at any time since it was requested.
+func (l *life) worked() interval {
+	if l.To == l.From && l.requested >= 0 {
+		return interval{l.requested, l.To}
 	}
+	return l.lasted()
+}
+
+// struck lists the faults that a probe saw take effect, and nobody found not to last, as they began.
+func struck(h *history.History) []*life {
 	var lives []*life
 	index := map[int]*life{}
 	for i := range h.Faults {
@@ -76,7 +91,7 @@ func struck(h *history.History) []InForce {
 			l.failed = true
 		}
 	}
-	var out []InForce
+	var out []*life
 	for _, l := range lives {
 		if l.observed < 0 || l.failed {
 			continue
@@ -84,12 +99,9 @@ func struck(h *history.History) []InForce {
 		if l.From < 0 || OnMessages(l.Kind) {
 			l.From = l.observed
 		}
-		if l.To == l.From && l.requested >= 0 {
-			l.From = l.requested
-		}
-		out = append(out, l.InForce)
+		out = append(out, l)
 	}
-	slices.SortStableFunc(out, func(a, b InForce) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Number, b.Number)) })
+	slices.SortStableFunc(out, func(a, b *life) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Number, b.Number)) })
 	return out
 }
 
@@ -116,10 +128,12 @@ func Deed(kind, line string) string {
 	return line
 }
 
-// interval is a time from one moment to another, both included.
+// interval is a time from one moment to another, both included. A negative end is none.
 type interval struct{ from, to int64 }
 
-func (f *InForce) during(s interval) bool { return f.From <= s.to && (f.To < 0 || s.from <= f.To) }
+func (i interval) meets(j interval) bool {
+	return (j.to < 0 || i.from <= j.to) && (i.to < 0 || j.from <= i.to)
+}
 
 // nameFaults enters into each finding which faults were in force when it came about, as fields and in words.
 func nameFaults(h *history.History, findings []Finding) {
@@ -131,19 +145,22 @@ func nameFaults(h *history.History, findings []Finding) {
 		f := &findings[i]
 		first, when, lost := moments(h, f)
 		for j := range faults {
-			in := faults[j]
+			in := faults[j].InForce
 			switch {
 			case len(f.Witness.Faults) == inForceMax:
-			case first != nil && in.during(*first):
+			case first != nil && faults[j].lasted().meets(*first):
 				in.When = when
-			case slices.ContainsFunc(lost, in.during):
+				if when == WhenAcked && in.To >= 0 && in.To < first.to {
+					in.When = WhenSent
+				}
+			case slices.ContainsFunc(lost, faults[j].worked().meets):
 				in.When = WhenLost
 			}
 			if in.When != "" {
 				f.Witness.Faults = append(f.Witness.Faults, in)
 			}
 		}
-		for _, m := range []Moment{WhenAcked, WhenShown, WhenLost} {
+		for _, m := range []Moment{WhenAcked, WhenSent, WhenShown, WhenLost} {
 			f.Text += inForceWords(f.Witness.Faults, m)
 		}
 	}
@@ -220,7 +237,7 @@ func inForceWords(faults []InForce, m Moment) string {
 	if left > 0 {
 		more = fmt.Sprintf("; and %d more", left)
 	}
-	head := map[Moment]string{WhenAcked: "In force when it was acknowledged", WhenShown: "In force then", WhenLost: "In force on the way to its loss"}[m]
+	head := map[Moment]string{WhenAcked: "In force when it was acknowledged", WhenSent: "In force while its producer waited", WhenShown: "In force then", WhenLost: "In force on the way to its loss"}[m]
 	return fmt.Sprintf(" %s: %s%s.", head, strings.Join(names, "; "), more)
 }
 
@@ -234,9 +251,12 @@ func (f *InForce) words() string {
 	default:
 		on = " (brokers " + list(f.Brokers) + ")"
 	}
-	until := ", never undone"
-	if f.To >= 0 {
-		until = " to " + clock(f.To)
+	when := "from " + clock(f.From) + ", never undone"
+	switch {
+	case f.To == f.From:
+		when = "at " + clock(f.From)
+	case f.To >= 0:
+		when = "from " + clock(f.From) + " to " + clock(f.To)
 	}
-	return fmt.Sprintf("fault #%d, %s%s, from %s%s", f.Number, f.What, on, clock(f.From), until)
+	return fmt.Sprintf("fault #%d, %s%s, %s", f.Number, f.What, on, when)
 }

@@ -41,7 +41,13 @@ func TestFaultsInForce(t *testing.T) {
 		}, " In force on the way to its loss: fault #2, kill broker 1 (broker 1), from 13.000s to 16.000s."},
 		{"an election that was asked for", func(h *history.History) {
 			plot(h, 2, "elect", "at 5s elect follower(orders/0) on orders/0", two, 14, 14.15, 14.15, 14.15)
-		}, " In force on the way to its loss: fault #3, elect follower(orders/0) on orders/0 (broker 2), from 14.000s to 14.150s."},
+		}, " In force on the way to its loss: fault #3, elect follower(orders/0) on orders/0 (broker 2), at 14.150s."},
+		{"an election that was done before it was acknowledged", func(h *history.History) {
+			plot(h, 2, "elect", "at 5s elect follower(orders/0) on orders/0", two, 4, 12.3441, 12.3441, 12.3441)
+		}, " In force while its producer waited: fault #3, elect follower(orders/0) on orders/0 (broker 2), at 12.344s."},
+		{"an election that was requested before it was sent", func(h *history.History) {
+			plot(h, 2, "elect", "at 5s elect follower(orders/0) on orders/0", two, 4, 11, 11, 11)
+		}, ""},
 		{"what waits for a message, before it met one", func(h *history.History) {
 			plot(h, 2, "hold", "at 5s hold fetch responses 1 -> 2 for 9s", two, 12, 12, 14.1, 16)
 		}, " In force on the way to its loss: fault #3, hold fetch responses 1 -> 2 (broker 2), from 14.100s to 16.000s."},

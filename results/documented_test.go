@@ -62,7 +62,7 @@ func TestDocumentedResults(t *testing.T) {
 			told(name)
 		}
 	}
-	for _, word := range []string{string(checker.WhenAcked), string(checker.WhenLost), string(checker.WhenShown), string(checker.StepAck), string(history.StepElection),
+	for _, word := range []string{string(checker.WhenAcked), string(checker.WhenSent), string(checker.WhenLost), string(checker.WhenShown), string(checker.StepAck), string(history.StepElection),
 		string(history.StepFollow), string(history.StepISR), string(history.StepHW), string(history.StepAppend), string(history.StepTruncate), string(history.StepTrim),
 		string(history.StepStart), string(history.StepDown), string(history.StepRecovery), string(history.StepInvariant), checker.Agrees, checker.Objects,
 		checker.OutOfBudget, checker.NotAsked, string(checker.Violation), string(checker.Allowed), string(checker.Info)} {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
 
 	"tidemark/history"
 	"tidemark/history/plain"
@@ -20,7 +21,7 @@ var (
 	scriptText = asset("uplot/uplot.js") + "\n" + asset("page/common.js") + asset("page/report.js") + asset("page/operations.js")
 	styleText  = asset("uplot/uplot.css") + "\n" + asset("page/report.css")
 
-	reportTemplate = template.Must(template.New("report.html").Parse(asset("page/report.html") + asset("page/spacetime.html")))
+	reportTemplate = template.Must(template.New("report.html").Funcs(template.FuncMap{"unbroken": unbroken}).Parse(asset("page/report.html") + asset("page/spacetime.html")))
 )
 
 func asset(name string) string {
@@ -56,4 +57,9 @@ func WriteReport(w io.Writer, o Outcome, h *history.History, logs Logs) error {
 		return fmt.Errorf("write the report: %w", err)
 	}
 	return nil
+}
+
+// unbroken is text as HTML in which no line ends within an arrow of a plan's, which browsers would break behind its hyphen.
+func unbroken(text string) template.HTML {
+	return template.HTML(strings.ReplaceAll(template.HTMLEscapeString(text), "-&gt;", `<span class="whole">-&gt;</span>`)) //nolint:gosec // escaped
 }

@@ -30,8 +30,8 @@ type diagram struct {
 
 // lifeline is a client or a broker, its name above it.
 type lifeline struct {
-	X         int
-	Name, Sub string
+	X, Y, SubY int
+	Name, Sub  string
 }
 
 // roleBox is a stretch of a broker's line: what it was to the partition.
@@ -82,6 +82,9 @@ const (
 	diagramWidth      = 1120
 	diagramGutter     = 92 // for the times
 	diagramHead       = 52 // for the names
+	diagramHeadRow    = 34 // by which every other name stands lower where the lines are close
+	diagramHeadFirst  = 22
+	diagramHeadSub    = 16 // from a name to what stands under it
 	diagramText       = 452
 	diagramRuneWidth  = 7.2 // of bold text
 	diagramRowLeast   = 20

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"tidemark/history"
 )
@@ -84,16 +85,38 @@ func (c *scene) columns(d *diagram) map[party]int {
 	next := diagramGutter + wide/2
 	for _, k := range c.clients {
 		x[party{true, k.process}] = next
-		d.Lines = append(d.Lines, lifeline{next, "process " + strconv.Itoa(int(k.process)), c.names[k.number]})
+		d.Lines = append(d.Lines, lifeline{X: next, Name: "process " + strconv.Itoa(int(k.process)), Sub: c.names[k.number]})
 		next += wide
 	}
 	for _, b := range c.brokers {
 		x[brokerParty(b)] = next
-		d.Lines = append(d.Lines, lifeline{next, brokerWord(b), ""})
+		d.Lines = append(d.Lines, lifeline{X: next, Name: brokerWord(b)})
 		next += wide
 	}
 	d.TextX = next - wide/2 + 26
+	d.head(wide)
 	return x
+}
+
+// head places the names of the lines, which stand wide apart: in one row, or, where they would touch, in two in turns.
+func (d *diagram) head(wide int) {
+	rows := 1
+	for _, l := range d.Lines {
+		if headWidth(l) > wide {
+			rows = 2
+		}
+	}
+	for i := range d.Lines {
+		l := &d.Lines[i]
+		l.Y = diagramHeadFirst + i%rows*diagramHeadRow
+		l.SubY = l.Y + diagramHeadSub
+	}
+	d.Top += (rows - 1) * diagramHeadRow
+}
+
+// headWidth is how much room the name of a line takes, with what stands under it and a gap.
+func headWidth(l lifeline) int {
+	return int(diagramRuneWidth*float64(max(utf8.RuneCountInString(l.Name), utf8.RuneCountInString(l.Sub)))) + 6
 }
 
 // rows places the marks that have words, one below another, and those without between their neighbours.

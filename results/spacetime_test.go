@@ -8,7 +8,9 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"tidemark/checker"
 	"tidemark/history"
+	"tidemark/results/browser"
 )
 
 // TestSpaceTime tells the pictures of made-up findings: their lines, rows and arrows, as a reader sees them.
@@ -94,4 +96,55 @@ func toldDiagram(d *diagram) string {
 		fmt.Fprintf(&out, "%d left out\n", d.Left)
 	}
 	return out.String()
+}
+
+// TestNamesOfLinesLieApart: of as many clients and brokers as a picture has room for, no name touches another.
+func TestNamesOfLinesLieApart(t *testing.T) {
+	c := &scene{names: []string{"producer 0"}}
+	for n := range diagramClientsMax {
+		c.clients = append(c.clients, client{int32(180 + 9*n), 0})
+	}
+	for n := range diagramBrokersMax {
+		c.brokers = append(c.brokers, history.BrokerID(n+1))
+	}
+	d := &diagram{Width: diagramWidth, Top: diagramHead, TextX: diagramWidth - diagramText}
+	c.columns(d)
+	for i, a := range d.Lines {
+		if a.SubY >= d.Top {
+			t.Errorf("the name of %s ends at %d, its line begins at %d", a.Name, a.SubY, d.Top)
+		}
+		for _, b := range d.Lines[:i] {
+			if a.Y == b.Y && a.X-b.X < (headWidth(a)+headWidth(b))/2-6 {
+				t.Errorf("%s at %d,%d touches %s at %d", b.Name, b.X, b.Y, a.Name, a.X)
+			}
+		}
+	}
+}
+
+// TestFactsOfAFinding: no name of a fact runs into its value, no arrow of a plan's is broken, and one broker is one.
+func TestFactsOfAFinding(t *testing.T) {
+	if got, want := unbroken(`hold <1> -> 2`), `hold &lt;1&gt; <span class="whole">-&gt;</span> 2`; string(got) != want {
+		t.Errorf("%s, expected %s", got, want)
+	}
+	if got, want := inForceWord(checker.InForce{Number: 3, What: "kill broker 1", Brokers: []history.BrokerID{1}, To: -1}), "fault #3: kill broker 1; broker 1, from 0.000 s, never undone"; got != want {
+		t.Errorf("%s, expected %s", got, want)
+	}
+	o, h := invalidRunWith("")
+	w := &o.Verdict.Findings[0].Witness
+	for _, when := range []checker.Moment{checker.WhenAcked, checker.WhenLost} {
+		w.Faults = append(w.Faults, checker.InForce{Number: 1, What: "partition leader(orders/0) | rest", When: when, To: -1})
+	}
+	d, err := Create(t.TempDir(), o.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Finish(o, h); err != nil {
+		t.Fatal(err)
+	}
+	b := browser.Open(t, "light")
+	url := open(t, b, d)
+	for _, name := range browser.Eval[[]string](t, b, `[...document.querySelectorAll(".facts tr")].filter((r) => r.cells[0].getBoundingClientRect().right > r.cells[1].getBoundingClientRect().left + 1).map((r) => r.cells[0].textContent)`) {
+		t.Errorf("%q runs into its value", name)
+	}
+	b.Quiet(t, url)
 }

@@ -166,6 +166,8 @@ func momentWord(m checker.Moment) string {
 	switch m {
 	case checker.WhenAcked:
 		return "In force when acknowledged"
+	case checker.WhenSent:
+		return "In force while its producer waited"
 	case checker.WhenLost:
 		return "In force on the way to its loss"
 	default:
@@ -174,13 +176,20 @@ func momentWord(m checker.Moment) string {
 }
 
 func inForceWord(in checker.InForce) string {
-	until := "never undone"
-	if in.To >= 0 {
-		until = "to " + atNanos(in.To)
+	when := "from " + atNanos(in.From) + ", never undone"
+	switch {
+	case in.To == in.From:
+		when = "at " + atNanos(in.From)
+	case in.To >= 0:
+		when = "from " + atNanos(in.From) + " to " + atNanos(in.To)
 	}
 	whom := "all"
-	if len(in.Brokers) > 0 {
+	switch len(in.Brokers) {
+	case 0:
+	case 1:
+		whom = brokerWord(in.Brokers[0])
+	default:
 		whom = "brokers " + brokersWord(in.Brokers)
 	}
-	return fmt.Sprintf("fault #%d: %s; %s, from %s %s", in.Number, clip(in.What, 200), whom, atNanos(in.From), until)
+	return fmt.Sprintf("fault #%d: %s; %s, %s", in.Number, clip(in.What, 200), whom, when)
 }
