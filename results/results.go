@@ -20,6 +20,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"tidemark/history"
@@ -61,7 +62,7 @@ func Create(root string, run history.Run) (Dir, error) {
 	if len(text) >= runBytesMax {
 		return Dir{}, fmt.Errorf("%s would have %d bytes, expected fewer than %d: the plan has %d", runFile, len(text), runBytesMax, len(run.Plan))
 	}
-	d, err := makeUnique(filepath.Join(root, "runs"), fmt.Sprintf("%s-%d", run.Started.UTC().Format("20060102T150405Z"), run.Seed))
+	d, err := makeUnique(filepath.Join(root, "runs"), nameOf(run))
 	if err != nil {
 		return Dir{}, err
 	}
@@ -73,6 +74,25 @@ func Create(root string, run history.Run) (Dir, error) {
 		plan += "\n"
 	}
 	return d, d.write(planFile, []byte(plan))
+}
+
+// nameOf is the name of a run's directory, if none has it yet.
+func nameOf(run history.Run) string {
+	return fmt.Sprintf("%s-%d", run.Started.UTC().Format("20060102T150405Z"), run.Seed)
+}
+
+// CheckName looks whether a run's directory has the name that Create gave it. The error says what that would be.
+func CheckName(name string, run history.Run) error {
+	own := nameOf(run)
+	if suffix, found := strings.CutPrefix(name, own+"-"); found {
+		if n, err := strconv.Atoi(suffix); err == nil && n >= 2 && n <= twinsMax && strconv.Itoa(n) == suffix {
+			return nil
+		}
+	}
+	if name != own {
+		return fmt.Errorf("%s is of a run whose directory is named %s, or that with a number behind it", runFile, own)
+	}
+	return nil
 }
 
 func makeUnique(parent, name string) (Dir, error) {

@@ -191,9 +191,11 @@ func (n *night) carryOut(c *cobra.Command) error {
 			break
 		}
 	}
-	if _, err := index.Prune(n.w.out, n.keep, time.Now(), false); err != nil {
+	pruned, err := index.Prune(n.w.out, n.keep, time.Now(), false)
+	if err != nil {
 		return trouble(err)
 	}
+	tellStaying(log, pruned.Kept)
 	page := filepath.Join(n.w.out, "campaigns", name, "index.html")
 	if err := tellGitHub(campaign, d, log); err != nil {
 		return trouble(err)

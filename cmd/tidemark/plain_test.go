@@ -66,8 +66,8 @@ func TestNothingReadSteersTheTerminal(t *testing.T) {
 
 	name := "20200101T000000Z-1\nremoved planted" + esc
 	write(filepath.Join("runs", name, "run.json"), `{"format":1,"seed":"1","started":"2020-01-01T00:00:00Z"}`)
-	if text, code = said(t, "prune", dir, "--dry"); code != exitValid || strings.Count(text, "\n") != 1 || !strings.Contains(text, "planted") {
-		t.Errorf("exit code %d, expected 0 and the run in one line:\n%s", code, text)
+	if text, code = said(t, "prune", dir, "--dry"); code != exitValid || strings.Count(text, "\n") != 2 || !strings.Contains(text, "kept runs/20200101T000000Z-1") {
+		t.Errorf("exit code %d, expected 0 and what stays in one line:\n%s", code, text)
 	}
 	write(filepath.Join("campaigns", "x"+esc+"\nplanted", "campaign.json"), esc)
 	if text, _ = said(t, "index", dir); strings.Contains(text, "\nplanted") {

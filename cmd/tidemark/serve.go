@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -171,6 +172,19 @@ func parseAge(text string) (time.Duration, error) {
 	return age, nil
 }
 
+// keptTold bounds what is told of that pruning left alone.
+const keptTold = 100
+
+// tellStaying tells what pruning left alone, and why.
+func tellStaying(w io.Writer, kept []string) {
+	for _, what := range kept[:min(len(kept), keptTold)] {
+		fmt.Fprintln(w, "tidemark:", plain.Line("kept runs/"+what))
+	}
+	if left := len(kept) - keptTold; left > 0 {
+		fmt.Fprintf(w, "tidemark: and kept %d more\n", left)
+	}
+}
+
 func pruneCommand() *cobra.Command {
 	var keep retentionFlags
 	var dry, asJSON bool
@@ -179,7 +193,8 @@ func pruneCommand() *cobra.Command {
 		Short: "Remove runs that are too old or too many; failing ones stay longest",
 		Long: "Removes directories of DIR/runs (DIR is . without one) until the bounds hold: first what is too old, then runs that did not fail, then failing\n" +
 			"ones of whose signature there is a newer run, and last the newest of each signature, the oldest first. Campaigns stay: they are small, and the\n" +
-			"trend is made of them. A run that may be under way is left alone.",
+			"trend is made of them. A run that may be under way is left alone. What is no run of this program stays, and is named: a directory that has not\n" +
+			"the name that its run.json calls for, such as a copy, and one that holds a file that this program did not write there.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			r, err := keep.retention()
@@ -191,9 +206,11 @@ func pruneCommand() *cobra.Command {
 			} else if !info.IsDir() {
 				return usage(fmt.Errorf("%s is a file, expected the directory that runs/ stands in", dirOf(args)))
 			}
-			names, err := index.Prune(dirOf(args), r, time.Now(), dry)
+			pruned, err := index.Prune(dirOf(args), r, time.Now(), dry)
+			names := pruned.Removed
+			tellStaying(c.ErrOrStderr(), pruned.Kept)
 			if asJSON {
-				if err := printJSON(c.OutOrStdout(), map[string]any{"removed": append([]string{}, names...), "dry": dry}, exitValid); err != nil {
+				if err := printJSON(c.OutOrStdout(), map[string]any{"removed": append([]string{}, names...), "kept": append([]string{}, pruned.Kept...), "dry": dry}, exitValid); err != nil {
 					return err
 				}
 			} else {

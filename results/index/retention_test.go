@@ -97,8 +97,8 @@ func TestRetentionHolds(t *testing.T) {
 	}
 }
 
-// TestPruneLeavesWhatIsNotItsOwn: a directory that is no run, and a run whose results say by their field that it is under way, stay whatever the bounds, and whatever
-// words stand there; an old run goes, also beside a pipe that nobody writes to.
+// TestPruneLeavesWhatIsNotItsOwn: whatever the bounds, a directory goes only if it is a run of this program, under its own name, with nothing of anybody
+// else's in it, and not under way by the field that says so. All else stays, to the last file, and is told of with the reason.
 func TestPruneLeavesWhatIsNotItsOwn(t *testing.T) {
 	out := t.TempDir()
 	lay := func(name string, files map[string]string) {
@@ -112,35 +112,89 @@ func TestPruneLeavesWhatIsNotItsOwn(t *testing.T) {
 			}
 		}
 	}
-	run := func(ago time.Duration) string {
-		return fmt.Sprintf(`{"format": 1, "seed": "1", "started": %q}`, noon.Add(-ago).Format(time.RFC3339))
+	run := func(at time.Time) string {
+		return fmt.Sprintf(`{"format": 1, "seed": "42", "started": %q}`, at.Format(time.RFC3339))
+	}
+	results := func(more string) string {
+		return fmt.Sprintf(`{"format": 1, "seed": "42", %s "verdict": {"format": 1, "status": "unknown", "reason": "The run did not come to its end: it is under way."}}`, more)
+	}
+	const old, begun, odd = "20251130T120000Z-42", "20261130T110000Z-42", "20251130T120000Z-43"
+	long, hour := run(noon.AddDate(-1, 0, 0)), run(noon.Add(-time.Hour))
+	lay(begun, map[string]string{"run.json": hour, "results.json": results(`"underWay": true,`)})
+	lay(begun+"-2", map[string]string{"run.json": hour, "results.json": results("")})
+	lay(old, map[string]string{"run.json": long, "plan.txt": "", ".results.json.123": "{", "shrink.json": "{}", "broker-1.log": "x", "trace.hashes": ""})
+	lay(old+"-2", map[string]string{"run.json": long})
+	kept := map[string]string{
+		"notes": "run.json", "my-experiment": "format", "of-another-tool": "unknown field", "of-more": "unknown field", "backup-of-42": "named " + old, old + ".bak": "named " + old,
+		old + "-1": "named " + old, old + "-02": "named " + old, old + "-copy": "named " + old, odd: "named " + old, odd + "-2": "behind",
+		old + "-3": `"thesis.tex"`, old + "-4": `"inner"`, old + "-5": `"broker-1.log"`, old + "-6": `"results.json"`, old + "-7": `"history.edn"`, "link": "symbolic link",
+	}
+	for name := range kept {
+		if name != "link" {
+			lay(name, map[string]string{"run.json": long})
+		}
 	}
 	lay("notes", map[string]string{"a": "precious"})
-	lay("20200101T000000Z-5", map[string]string{"a": "precious"})
-	lay("begun", map[string]string{
-		"run.json":     run(time.Hour),
-		"results.json": `{"format": 1, "seed": "1", "underWay": true, "verdict": {"format": 1, "status": "unknown", "reason": "whatever it says"}}`,
-	})
-	lay("ended", map[string]string{
-		"run.json":     run(time.Hour),
-		"results.json": `{"format": 1, "seed": "1", "verdict": {"format": 1, "status": "unknown", "reason": "The run did not come to its end: no verdict was written; it is under way, or its harness was killed."}}`,
-	})
-	lay("over", map[string]string{"run.json": run(time.Hour), "results.json": `{"format": 1, "seed": "1", "verdict": {"format": 1, "status": "valid"}}`})
-	lay("pipe", map[string]string{"run.json": run(13 * time.Hour)})
-	if err := syscall.Mkfifo(filepath.Join(out, "runs", "pipe", "results.json"), 0o644); err != nil {
+	if err := os.Remove(filepath.Join(out, "runs", "notes", "run.json")); err != nil {
 		t.Fatal(err)
 	}
-	removed, err := Prune(out, Retention{Age: 14 * time.Minute}, noon, false)
-	if err != nil {
-		t.Fatal(err)
+	lay("my-experiment", map[string]string{"run.json": `{"format":1}`, "results.json": `{"format":1}`, "thesis.tex": "precious"})
+	kept["my-experiment"] = "named"
+	lay("of-another-tool", map[string]string{"run.json": `{"format":1,"other":"tool"}`})
+	lay("of-more", map[string]string{"run.json": `{"format":1,"x":1}`})
+	lay(odd+"-2", map[string]string{"run.json": long + "more behind it"})
+	kept[odd+"-2"] = "expected the end of the file"
+	lay(old+"-3", map[string]string{"thesis.tex": "precious"})
+	lay(old+"-4/inner", map[string]string{"a": "precious"})
+	lay(old+"-7", map[string]string{"history.edn": "precious"})
+	for _, err := range []error{
+		os.Symlink(filepath.Join(out, "runs", "notes", "a"), filepath.Join(out, "runs", old+"-5", "broker-1.log")),
+		syscall.Mkfifo(filepath.Join(out, "runs", old+"-6", "results.json"), 0o644),
+		os.Symlink(filepath.Join(out, "runs", old), filepath.Join(out, "runs", "link")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	slices.Sort(removed)
-	if want := []string{"ended", "over", "pipe"}; !slices.Equal(removed, want) {
-		t.Errorf("removed %q, expected %q", removed, want)
+	var stood []string
+	walk := func() (files []string) {
+		err := filepath.WalkDir(filepath.Join(out, "runs"), func(path string, d os.DirEntry, err error) error {
+			files = append(files, path)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return files
 	}
-	for _, name := range []string{"notes/a", "20200101T000000Z-5/a", "begun/run.json"} {
-		if _, err := os.Stat(filepath.Join(out, "runs", name)); err != nil {
-			t.Error(err)
+	goes := []string{old, old + "-2", begun + "-2"}
+	for _, path := range walk() {
+		name, _, _ := strings.Cut(strings.TrimPrefix(path, filepath.Join(out, "runs")+"/"), "/")
+		if !slices.Contains(goes, name) {
+			stood = append(stood, path)
+		}
+	}
+	for _, r := range []Retention{{Age: 14 * time.Minute}, {Count: 1, Bytes: 1}} {
+		for _, dry := range []bool{true, false} {
+			p, err := Prune(out, r, noon, dry)
+			if err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(p.Removed)
+			if r.Age != 0 && !slices.Equal(p.Removed, goes) || r.Age == 0 && len(p.Removed) != 0 {
+				t.Errorf("removed %q, expected %q once", p.Removed, goes)
+			}
+			for name, why := range kept {
+				if !slices.ContainsFunc(p.Kept, func(told string) bool { return strings.HasPrefix(told, name+": ") && strings.Contains(told, why) }) {
+					t.Errorf("expected of %s that it stays, with %q, among\n%s", name, why, strings.Join(p.Kept, "\n"))
+				}
+			}
+			if len(p.Kept) != len(kept) {
+				t.Errorf("%d are told to stay, expected %d:\n%s", len(p.Kept), len(kept), strings.Join(p.Kept, "\n"))
+			}
+		}
+		if is := walk(); !slices.Equal(is, stood) {
+			t.Errorf("there are\n%s\nexpected\n%s", strings.Join(is, "\n"), strings.Join(stood, "\n"))
 		}
 	}
 }

@@ -34,8 +34,6 @@ type Run struct {
 	Report    bool           `json:"report"`  // there is a page
 	Picture   bool           `json:"picture"` // and the second judge's
 	Bytes     int64          `json:"bytes"`   // of all files
-
-	described bool // there is a run.json that could be read
 }
 
 // The files of a run directory that the index reads or serves, see the package results.
@@ -66,7 +64,6 @@ func readRun(root *os.Root, name string) Run {
 		r.Reason = "no run: " + clip(err.Error(), nameMax)
 		return r
 	}
-	r.described = true
 	r.Started, r.Seed, r.World, r.Target, r.Bug = run.Started, run.Seed, clip(run.World, nameMax), clip(run.Target, nameMax), clip(run.Bug, nameMax)
 	o, err := readOutcome(root, name)
 	switch {
@@ -171,23 +168,4 @@ func filesOf(root *os.Root, dir string) (files []fs.FileInfo) {
 		}
 	}
 	return files
-}
-
-// busyFor is how long after its start a run without a verdict may still be under way.
-const busyFor = 12 * time.Hour
-
-// kept is the runs as retention sees them. Whatever else lies beside them is not its business.
-func (x *Index) kept(now time.Time) (out []Kept) {
-	for _, r := range x.Runs {
-		if !r.described {
-			continue
-		}
-		begun := r.Status == "" || r.UnderWay
-		out = append(out, Kept{
-			Name: r.Name, Started: r.Started, Bytes: r.Bytes, Signature: r.Signature,
-			Failing: r.Status != checker.Valid && r.Status != checker.Vacuous,
-			Busy:    begun && now.Sub(r.Started) < busyFor,
-		})
-	}
-	return out
 }

@@ -343,20 +343,31 @@ func TestStaticPagesStandAlone(t *testing.T) {
 func TestPrune(t *testing.T) {
 	root, secret := site(t)
 	now := time.Date(2026, 11, 30, 4, 0, 0, 0, time.UTC)
-	would, err := Prune(root, Retention{Count: 3}, now, true)
-	if err != nil || len(would) == 0 {
+	for name, run := range map[string]string{
+		"20261129T020102Z-9": `{"format":1,"started":"2026-11-29T02:01:02Z","seed":"9","world":"sim"}`,
+		"20261128T020102Z-7": `{"format":1,"started":"2026-11-28T02:01:02Z","seed":"7","world":"sim"}`,
+	} {
+		if err := os.MkdirAll(filepath.Join(root, "runs", name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, "runs", name, "run.json"), []byte(run), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	would, err := Prune(root, Retention{Count: 1}, now, true)
+	if err != nil || len(would.Removed) == 0 {
 		t.Fatalf("%v, %v, expected some", would, err)
 	}
 	x, err := Read(root)
-	if err != nil || len(x.Runs) != 5 {
+	if err != nil || len(x.Runs) != 6 {
 		t.Fatalf("%d runs, %v: a look changes nothing", len(x.Runs), err)
 	}
-	removed, err := Prune(root, Retention{Count: 3}, now, false)
-	if err != nil || !slices.Equal(removed, would) || removed[0] != "20261129T020102Z-9" {
+	removed, err := Prune(root, Retention{Count: 1}, now, false)
+	if err != nil || !slices.Equal(removed.Removed, would.Removed) || removed.Removed[0] != "20261129T020102Z-9" {
 		t.Errorf("%v, %v, expected %v, the valid one first", removed, err, would)
 	}
-	if x, err = Read(root); err != nil || len(x.Runs) != 5-len(removed) {
-		t.Errorf("%d runs are left, %v, expected %d", len(x.Runs), err, 5-len(removed))
+	if x, err = Read(root); err != nil || len(x.Runs) != 6-len(removed.Removed) {
+		t.Errorf("%d runs are left, %v, expected %d", len(x.Runs), err, 6-len(removed.Removed))
 	}
 	if text, err := os.ReadFile(filepath.Join(root, "..", "secret.json")); err != nil || string(text) != secret {
 		t.Errorf("outside: %q, %v", text, err)

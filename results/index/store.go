@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 )
 
 // The directories and files of an index.
@@ -312,27 +311,4 @@ func (x *Index) Difference(name string) (Difference, bool) {
 		}
 	}
 	return Difference{}, false
-}
-
-// Prune removes the runs that a retention does not keep, and returns their names; with dry it only tells of them.
-func Prune(root string, r Retention, now time.Time, dry bool) ([]string, error) {
-	x, err := Read(root)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := os.OpenRoot(root)
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close() //nolint:errcheck // every removal was looked at
-	names := r.Removed(x.kept(now), now)
-	if dry {
-		return names, nil
-	}
-	for i, name := range names {
-		if err := dir.RemoveAll(path.Join(runsDir, name)); err != nil {
-			return names[:i], err
-		}
-	}
-	return names, nil
 }
