@@ -12,8 +12,8 @@ import (
 	"tidemark/history"
 )
 
-// A corpus is a directory of scenarios: runs that failed once, which a hunt carries out before any random seed. They are kept without the
-// bug that was on.
+// A corpus is a directory of scenarios: runs that failed once, which a hunt carries out before any random seed. They name the
+// bug that was on, which a hunt ignores: it has its own, or none.
 
 // corpusMax bounds a corpus, corpusFileMax one of its files in bytes.
 const (
@@ -102,7 +102,6 @@ func AddToCorpus(dir string, corpus []CorpusRun, run history.Run, signature stri
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	run.Bug = ""
 	path := filepath.Join(dir, fmt.Sprintf("%s-%d.txt", slug(signature), run.Seed))
 	text := ScenarioText(run, "# "+signature+"\n", "invalid: "+signature+"\n")
 	return path, os.WriteFile(path, []byte(text), 0o644)

@@ -131,7 +131,45 @@ func Tell(ctx context.Context, run history.Run) (string, error) {
 	if res, err = Simulate(ctx, run, Watch{}); err != nil {
 		return "", err
 	}
-	return out + fmt.Sprintf("without the bug: %s\n", res.Verdict.Status), nil
+	return out + fmt.Sprintf("%s%s\n", withoutBug, res.Verdict.Status), nil
+}
+
+// withoutBug opens the line of an outcome that tells of the run with its bug off.
+const withoutBug = "without the bug: "
+
+// ToldOf is what a scenario's text tells of its run as it is carried out, "" for nothing: the first line of its outcome; or, where its bug is off, what it
+// tells of that. Of another bug, another seed or another world it tells nothing.
+func ToldOf(text string, scenario, run history.Run) string {
+	_, outcome, _ := strings.Cut(text, "\n----\n")
+	first, rest, _ := strings.Cut(outcome, "\n")
+	switch {
+	case run.Seed != scenario.Seed || run.World != Simulated || scenario.World != Simulated:
+		return ""
+	case run.Bug == scenario.Bug:
+		return first
+	case run.Bug == "" && strings.HasPrefix(rest, withoutBug):
+		status, _, _ := strings.Cut(strings.TrimPrefix(rest, withoutBug), "\n")
+		return status
+	default:
+		return ""
+	}
+}
+
+// AsTold reports whether a run came out as a scenario tells: with that status and, where it says as what, with a finding of that signature or class. What
+// clients can see of a bug is judged once more with the invariants off, as Tell does.
+func AsTold(ctx context.Context, res *Result, told string) (bool, error) {
+	status, what, says := strings.Cut(told, ": ")
+	fits := func(v checker.Verdict) bool {
+		return string(v.Status) == status && (!says || what == Signature(v) || what == firstClass(v))
+	}
+	if fits(res.Verdict) {
+		return true, nil
+	}
+	if e, known := bug.Find(bug.Name(res.Run.Bug)); !known || !e.Visible {
+		return false, nil
+	}
+	blind, err := Simulate(ctx, res.Run, Watch{Blind: true})
+	return err == nil && fits(blind.Verdict), err
 }
 
 // firstClass is the class of a verdict's first finding, its reason if it has none.

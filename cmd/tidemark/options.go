@@ -26,6 +26,8 @@ type options struct {
 	memory   string
 	classic  bool
 	out      string
+	told     string                 // the file of the scenario that is carried out, "" for none
+	expected string                 // what it tells of the run, "" for nothing
 	given    func(flag string) bool // whether the command line has a flag
 }
 

@@ -24,7 +24,7 @@ func runCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			run, plan, err := o.seeded()
 			if scenario != "" {
-				run, plan, err = o.told(c, scenario)
+				run, plan, err = o.ofScenario(c, scenario)
 			}
 			if err != nil {
 				return err
@@ -83,13 +83,23 @@ func runCommand() *cobra.Command {
 			if err := harness.Save(d, res); err != nil {
 				return trouble(err)
 			}
-			return show(c.OutOrStdout(), d, res, asJSON)
+			compared, err := o.compare(c, res)
+			if err != nil {
+				return trouble(err)
+			}
+			ending := show(c.OutOrStdout(), d, res, asJSON)
+			if asJSON { // which stands alone
+				fmt.Fprint(c.ErrOrStderr(), compared)
+			} else {
+				fmt.Fprint(c.OutOrStdout(), compared)
+			}
+			return ending
 		},
 	}
 	o.register(c)
 	t.register(c)
 	c.Flags().BoolVar(&tour, "tour", false, "draw a plan that shows what faults do: a leader is cut off, one is killed, one loses power (not in containers, which share the\nmachine's page cache), then others")
-	c.Flags().StringVar(&scenario, "scenario", "", "carry out a scenario, as shrink --as-scenario and bugs --scenarios write them: a file with options, plan and outcome. Beside it only\n--seed, --bug and --target say something of the run; --bug '' is the broker without the bug")
+	c.Flags().StringVar(&scenario, "scenario", "", "carry out a scenario, as shrink --as-scenario and bugs --scenarios write them: a file with options, plan and outcome. Beside it only\n--seed, --bug and --target say something of the run; --bug '' is the broker without the bug. The last line says whether it came out\nas the file tells; the exit code is that of the verdict all the same")
 	c.Flags().StringVar(&o.seed, "seed", "", "the seed of the run (default: drawn, and printed)")
 	c.Flags().StringVar(&o.out, "out", ".", "directory in which runs/ stands")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the outcome as JSON")

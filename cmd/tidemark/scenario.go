@@ -28,8 +28,8 @@ func (o *options) seeded() (history.Run, string, error) {
 // besideScenario are the flags that go with --scenario: what is shown and where it is kept, another seed, another bug or none, and other brokers.
 var besideScenario = []string{"scenario", "seed", "bug", "target", "out", "keep", "json", "trace", "from", "until", "broker"}
 
-// told is the run that a scenario describes, and its plan.
-func (o *options) told(c *cobra.Command, path string) (history.Run, string, error) {
+// ofScenario is the run that a scenario describes, and its plan.
+func (o *options) ofScenario(c *cobra.Command, path string) (history.Run, string, error) {
 	var wrong error
 	c.Flags().Visit(func(f *pflag.Flag) {
 		if wrong == nil && !slices.Contains(besideScenario, f.Name) {
@@ -39,10 +39,12 @@ func (o *options) told(c *cobra.Command, path string) (history.Run, string, erro
 	if wrong != nil {
 		return history.Run{}, "", usage(wrong)
 	}
-	run, outcome, err := readScenario(path)
+	run, text, err := readScenario(path)
+	scenario := run
 	if err != nil {
 		return run, "", usage(fmt.Errorf("--scenario: %w", err))
 	}
+	_, _, outcome, _ := harness.ReadScenario(text) // which it is: it was read so before
 	fmt.Fprintf(c.ErrOrStderr(), "scenario %s, which tells: %s\n", path, plain.Line(outcome))
 	if o.given("seed") {
 		if run.Seed, err = parseSeed("seed", o.seed); err != nil {
@@ -66,21 +68,41 @@ func (o *options) told(c *cobra.Command, path string) (history.Run, string, erro
 		}
 	}
 	run.Started = time.Now().UTC()
+	o.told, o.expected = path, harness.ToldOf(text, scenario, run)
 	return run, run.Plan + "# end\n", nil // an empty plan is none, not one to draw
 }
 
-// readScenario reads a scenario's file: its run and the first line of its outcome. The error names the file.
-func readScenario(path string) (run history.Run, outcome string, err error) {
-	text, err := readBounded(path)
+// compare says whether a run of a scenario came out as its file tells, so that "" ends what is not one. The exit code is the verdict's in any case.
+func (o *options) compare(c *cobra.Command, res *harness.Result) (string, error) {
+	switch {
+	case o.told == "":
+		return "", nil
+	case o.expected == "":
+		return fmt.Sprintf("%s tells nothing of such a run: with another bug, seed or world than its own\n", o.told), nil
+	}
+	same, err := harness.AsTold(c.Context(), res, o.expected)
+	switch {
+	case err != nil:
+		return "", err
+	case same:
+		return fmt.Sprintf("as the file tells: %s\n", plain.Line(o.expected)), nil
+	default:
+		return fmt.Sprintf("not as the file tells: expected %s\n", plain.Line(o.expected)), nil
+	}
+}
+
+// readScenario reads a scenario's file: its run and its text. The error names the file.
+func readScenario(path string) (run history.Run, text string, err error) {
+	content, err := readBounded(path)
 	if err != nil {
 		return run, "", err
 	}
-	options, plan, outcome, err := harness.ReadScenario(string(text))
+	options, plan, _, err := harness.ReadScenario(string(content))
 	if err == nil {
 		run, err = harness.ScenarioRun(options, plan)
 	}
 	if err != nil {
 		return run, "", fmt.Errorf("%s: %w", path, err)
 	}
-	return run, outcome, nil
+	return run, string(content), nil
 }
