@@ -211,7 +211,7 @@ func (c *partCheck) compareRemoved(told []sighting) {
 		if s.send >= 0 && c.sent[s.send].returnIndex < c.sent[last].invokeIndex {
 			c.found[s.send] = lost
 			c.report(anomaly{class: LostWrite, part: c.part, offset: s.offset, value: s.value, send: s.op, op: -1,
-				detail: c.sent[last].value + " was sent later and acknowledged at the same offset, which was below the log start at the end"})
+				detail: "value " + c.sent[last].value + " was sent later and acknowledged at the same offset, which was below the log start at the end"})
 		}
 	}
 }

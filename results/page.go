@@ -29,6 +29,7 @@ type page struct {
 	Findings                []findingView
 	NoFinding               string // what it means that there is none
 	ReplayNote              string
+	ReplayNeeds             string // what has to be at hand for the line, "" if it is enough
 	FindingsLeft            int
 	Windows                 []windowView
 	Faults                  []faultView
@@ -106,6 +107,7 @@ func newPage(o Outcome, h *history.History, logs Logs) page {
 		LoadBegan:   loadWord(h.Marks),
 		Replay:      o.Replay,
 		ReplayNote:  replayNote(o),
+		ReplayNeeds: replayNeeds(o.Replay),
 		NoFinding:   noFinding(v.Status, h),
 		NoFault:     noFault(o.Run.Plan),
 		Glance:      glance(o, h),
@@ -246,6 +248,14 @@ func replayNote(o Outcome) string {
 	default:
 		return "Exact: with the same build every step comes again as here, and the trace hash says so."
 	}
+}
+
+// replayNeeds says what a replay line asks for beside itself: one that names a run's directory is of no use to who has this page alone.
+func replayNeeds(line string) string {
+	if !strings.Contains(line, " replay ") {
+		return ""
+	}
+	return "The line reads the run's directory, which this file does not hold: whoever was sent the file alone needs the directory too, or the zip of it that export --format zip writes."
 }
 
 // loadBegan is when the load began, from which a plan's times count; -1 if the history does not tell.

@@ -7,8 +7,32 @@ import (
 	"time"
 
 	"tidemark/checker"
+	"tidemark/checker/linear"
 	"tidemark/history"
 )
+
+// TestAPageSentAlone: it says what it needs of what was beside it, the run's directory for its line and the second judge's picture.
+func TestAPageSentAlone(t *testing.T) {
+	o, h := invalidRunWith("")
+	o.Verdict.Porcupine = checker.Second{Outcome: checker.Objects, Windows: 1, Where: []linear.Stretch{{Partition: orders, Ops: []int64{1, 2}, Count: 2}}}
+	for _, c := range []struct {
+		line  string
+		needs bool
+	}{{o.Replay, true}, {"tidemark run --seed 7", false}} {
+		o.Replay = c.line
+		var page strings.Builder
+		if err := WriteReport(&page, o, h, nil); err != nil {
+			t.Fatal(err)
+		}
+		text := html.UnescapeString(page.String())
+		if got := strings.Contains(text, "needs the directory too, or the zip"); got != c.needs {
+			t.Errorf("%s: the page says that it needs the directory: %v, expected %v", c.line, got, c.needs)
+		}
+		if !strings.Contains(text, "porcupine.html, a file beside this one") {
+			t.Errorf("%s: the page does not say where the picture is", c.line)
+		}
+	}
+}
 
 // TestWhatThePageSaysOfEachVerdict reads the page of a run of each verdict, and of one that did not come to its end, in each phase: what it says, and
 // what it must not say, as it is not known.
