@@ -78,9 +78,9 @@ func brokenFindings(h *history.History) []Finding {
 		if !ok {
 			n = len(out)
 			at[s.Partition] = n
-			out = append(out, Finding{Class: InvariantBroken, Severity: Violation, Partition: s.Partition, Offset: s.From, Value: name,
+			out = append(out, Finding{Class: InvariantBroken, Severity: Violation, Partition: s.Partition, Offset: s.From, Invariant: name,
 				Signature: string(InvariantBroken) + ": " + name,
-				Witness:   Witness{Value: name, Offset: s.From, Producer: -1, Acked: -1, AckedBy: history.NoBroker, AckEpoch: -1},
+				Witness:   Witness{Offset: s.From, Producer: -1, Acked: -1, AckedBy: history.NoBroker, AckEpoch: -1},
 				Text:      fmt.Sprintf("%s was broken%s at %s: %s", name, where(s.Partition), clock(int64(s.Time)), sentence(detail))})
 		} else if out[n].Count < maxWitnessSteps {
 			out[n].Text += fmt.Sprintf(" Then %s at %s: %s", name, clock(int64(s.Time)), sentence(detail))

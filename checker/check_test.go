@@ -22,7 +22,7 @@ func TestBrokenInvariants(t *testing.T) {
 		h.Steps = append(h.Steps, broken[i].Step())
 	}
 	v := Check(testRun(g.partitions), h, Options{})
-	if v.Status != Invalid || len(v.Findings) != 2 || v.Findings[0].Value != LeaderCompleteness || v.Findings[0].Count != 2 {
+	if v.Status != Invalid || len(v.Findings) != 2 || v.Findings[0].Invariant != LeaderCompleteness || v.Findings[0].Value != "" || v.Findings[0].Witness.Value != "" || v.Findings[0].Count != 2 {
 		t.Fatalf("%s, %+v", v.Status, v.Findings)
 	}
 	if got := v.Findings[0].Text; !strings.Contains(got, "The log of broker 3 ends: at 10. Then StrongIsr at") {

@@ -53,8 +53,9 @@ func only(these, those []Finding) []Finding {
 		partition history.Partition
 		offset    history.Offset
 		value     string
+		invariant string
 	}
-	of := func(f *Finding) key { return key{f.Class, f.Severity, f.Partition, f.Offset, f.Value} }
+	of := func(f *Finding) key { return key{f.Class, f.Severity, f.Partition, f.Offset, f.Value, f.Invariant} }
 	has := map[key]bool{}
 	for i := range those {
 		has[of(&those[i])] = true

@@ -107,6 +107,32 @@ const (
 	ValidOffsets = "ValidOffsets"
 )
 
+// InvariantMeans says what it means that an invariant is broken; "" of one that is not known.
+func InvariantMeans(name string) string {
+	switch name {
+	case LogMatching, WeakIsr:
+		return "a follower, or a deposed leader, has other entries below its own high watermark than were committed"
+	case StrongIsr:
+		return "a member of the ISR or ELR lacks a committed entry, or has another one in its place"
+	case ConsistentRead:
+		return "the leader has another entry below its high watermark than consumers may have read"
+	case ValidHighWatermark, LeaderCandidate, LeaderCompleteness:
+		return "the log of a member of the ISR, of the ELR, or of the leader that the controller chose ends below the true high watermark"
+	case LeaderInISR, ValidControllerState:
+		return "the controller committed a leader outside of the ISR, or an ISR and ELR that cannot be"
+	case ReplicationQuorumSuperset:
+		return "a leader moves its high watermark without waiting for a member that the controller may have in the ISR"
+	case OneLeaderPerEpoch:
+		return "two brokers lead in one epoch"
+	case CurrentHighWatermark:
+		return "a leader did not look at its high watermark again when its ISR changed"
+	case MonotoneEpoch, MonotoneLeader, ValidOffsets:
+		return "an epoch, or a leader's log end or high watermark, went back; or log start, high watermark and log end are out of order"
+	default:
+		return ""
+	}
+}
+
 // Invariants looks at every state that a simulated cluster goes through. It keeps ghosts: the true high watermark of each
 // partition (the highest that a leader of a committed epoch exposed) and the entries below it.
 //
@@ -357,9 +383,17 @@ func (v *Invariants) candidate(now time.Duration, w *watched, r *replica) {
 	}
 	if r.LEO < hw {
 		v.breaks(name, now, w, r.LEO, "the log of broker %d ends at %d, below the true HW %d (epoch %d, leader %d, ISR %s, ELR %s)",
-			r.Broker, r.LEO, hw, c.Epoch, c.Leader, list(c.ISR), list(c.ELR))
+			r.Broker, r.LEO, hw, c.Epoch, c.Leader, orNone(c.ISR), orNone(c.ELR))
 	}
 	v.compare(now, w, r)
+}
+
+// orNone lists brokers; none is said to be none.
+func orNone(brokers []history.BrokerID) string {
+	if len(brokers) == 0 {
+		return "none"
+	}
+	return list(brokers)
 }
 
 // compare checks a replica's entries that were not compared yet: up to the true HW on a registered member of the ISR or ELR, up to its own HW

@@ -34,10 +34,11 @@ type Finding struct {
 	Class     Class             `json:"class"`
 	Severity  Severity          `json:"severity"`
 	Partition history.Partition `json:"partition"`
-	Offset    history.Offset    `json:"offset"` // UnknownOffset where there is none
-	Value     string            `json:"value,omitempty"`
-	Count     int               `json:"count"` // how many of the class this one stands for (the first is told)
-	Ops       []int64           `json:"ops"`   // operations that prove it
+	Offset    history.Offset    `json:"offset"`              // UnknownOffset where there is none
+	Value     string            `json:"value,omitempty"`     // the message's, "" where it is about none
+	Invariant string            `json:"invariant,omitempty"` // the first that was broken, "" where it is about none
+	Count     int               `json:"count"`               // how many of the class this one stands for (the first is told)
+	Ops       []int64           `json:"ops"`                 // operations that prove it
 	Witness   Witness           `json:"witness"`
 	Signature string            `json:"signature"`     // class + the protocol steps that touched the offset
 	Text      string            `json:"text"`          // the witness in words, a few sentences

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,4 +79,49 @@ func fieldNames(of reflect.Type) (names []string) {
 		names = append(names, name)
 	}
 	return names
+}
+
+// TestInvariantsAreTold: what the report says of a broken invariant is what the page on seeds says, of every one that it lists.
+func TestInvariantsAreTold(t *testing.T) {
+	text, err := os.ReadFile("../docs/seed.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "| invariant | broken, it means that |\n|---|---|\n")
+	rows := 0
+	for line := range strings.Lines(table) {
+		cells := strings.Split(strings.TrimSpace(line), "|")
+		if len(cells) != 4 {
+			break
+		}
+		for name := range strings.SplitSeq(strings.TrimSpace(cells[1]), ", ") {
+			rows++
+			if got, want := checker.InvariantMeans(name), strings.TrimSpace(cells[2]); got != want {
+				t.Errorf("%s: %q, expected %q", name, got, want)
+			}
+		}
+	}
+	if rows < 10 {
+		t.Errorf("docs/seed.md tells of %d invariants, expected more", rows)
+	}
+}
+
+// TestABrokenInvariantIsNoMessage: it is shown by its name and what it means, without the rows of a message.
+func TestABrokenInvariantIsNoMessage(t *testing.T) {
+	o, h := invalidRunWith("")
+	broken := checker.Broken{Name: checker.ValidHighWatermark, Time: 5e9, Detail: "the log of broker 3 ends at 10", Partition: orders, Offset: 10}
+	h.Steps = append(h.Steps, broken.Step())
+	v := checker.Check(o.Run, h, checker.Options{})
+	n := slices.IndexFunc(v.Findings, func(f checker.Finding) bool { return f.Class == checker.InvariantBroken })
+	if n < 0 {
+		t.Fatalf("no broken invariant in %+v", v.Findings)
+	}
+	var got []string
+	for _, f := range witnessFields(v.Findings[n])[:4] {
+		got = append(got, f.Name+": "+f.Value)
+	}
+	want := []string{"Invariant: ValidHighWatermark", "Broken, it means that: " + checker.InvariantMeans(checker.ValidHighWatermark), "Partition: orders/0", "Offset: 10"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, expected %q", got, want)
+	}
 }

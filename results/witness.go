@@ -20,6 +20,7 @@ type findingView struct {
 	Text      string
 	Fields    []fact
 	Steps     []stepView
+	StepsName string
 	StepsLeft int
 	Ops       []int64
 	OpsLeft   int
@@ -65,8 +66,12 @@ func findingViews(findings []checker.Finding) (views []findingView, left int) {
 			Fields:    witnessFields(f),
 			Ops:       f.Ops[:min(len(f.Ops), witnessOpsMax)],
 			Signature: clip(f.Signature, textRunesMax),
+			StepsName: "Protocol steps from its append to its loss",
 		}
 		view.OpsLeft = len(f.Ops) - len(view.Ops)
+		if f.Invariant != "" {
+			view.StepsName = "Invariants as they were broken"
+		}
 		steps := f.Witness.Steps
 		for _, s := range steps[:min(len(steps), witnessStepsMax)] {
 			view.Steps = append(view.Steps, viewStep(s))
@@ -126,6 +131,9 @@ func witnessFields(f checker.Finding) []fact {
 			fields = append(fields, fact{name, value})
 		}
 	}
+	add(f.Invariant != "", "Invariant", clip(f.Invariant, 120))
+	means := checker.InvariantMeans(f.Invariant)
+	add(means != "", "Broken, it means that", means)
 	told := w.Value != ""
 	add(told, "Message", clip(w.Value, 400))
 	add(f.Partition.Topic != "", "Partition", clip(f.Partition.String(), 120))
