@@ -50,9 +50,13 @@ func (r *BugRow) Again(master uint64) string {
 func (t BugTally) Summary() string {
 	seconds := ""
 	if t.Found > 0 {
-		seconds = fmt.Sprintf("seconds to detection: median %.1f, worst %.1f ", t.Median, t.Worst)
+		seconds = fmt.Sprintf("seconds to detection: median %.1f, worst %.1f; ", t.Median, t.Worst)
 	}
-	text := fmt.Sprintf("%d of %d found; %s(%d workers); generator %s, master seed %d", t.Found, len(t.Rows), seconds, t.Workers, t.Generator, t.Master)
+	workers := fmt.Sprintf("%d workers", t.Workers)
+	if t.Workers == 1 {
+		workers = "1 worker"
+	}
+	text := fmt.Sprintf("%d of %d found by %s; %sgenerator %s, master seed %d", t.Found, len(t.Rows), workers, seconds, t.Generator, t.Master)
 	if t.Longest > 0 || t.Shrunk > 0 {
 		text += fmt.Sprintf("\nshrunk: %d until nothing smaller failed alike; lines: median %d, most %d; replayed %d times, %d to the same signature", t.Shrunk, t.Lines, t.Longest, t.Replays, t.Alike)
 	}

@@ -91,6 +91,12 @@ func excusable(signature string) error {
 		signature, head, near.Hint(head, heads), strings.Join(heads, ", "), doubtVacuous, doubtNoRun)
 }
 
+// OfBug is the known bug whose search the entry is about, and whether it is about one.
+func (k Known) OfBug() (name string, is bool) {
+	head, name, _ := strings.Cut(k.Signature, ": ")
+	return name, name != "*" && slices.Contains([]BugStatus{BugOtherClass, BugMissed, BugAnyway}, BugStatus(head))
+}
+
 // Matches reports whether a failure of a signature is one that is expected.
 func (k Known) Matches(signature string) bool {
 	if head, all := strings.CutSuffix(k.Signature, "*"); all {

@@ -13,8 +13,8 @@ import (
 
 // campaignTold is what the JSON of a command tells of the campaign that it left.
 type campaignTold struct {
-	Page       string           `json:"campaign,omitempty"` // the path of its page
-	Difference index.Difference `json:"difference"`         // beside the campaigns before it
+	Page       string           `json:"campaign,omitempty"`  // the path of its page
+	Difference index.Difference `json:"difference,omitzero"` // beside the campaigns before it
 }
 
 // huntTold is the JSON of a hunt.

@@ -214,6 +214,11 @@ func (n *night) carryOut(c *cobra.Command) error {
 // idle are the known failures that no part of a night has seen: mended, misspelt, or not looked for.
 func idle(known []harness.Known, c *index.Campaign) []harness.Known {
 	return slices.DeleteFunc(slices.Clone(known), func(k harness.Known) bool {
+		if name, ofBug := k.OfBug(); ofBug && !slices.ContainsFunc(c.Parts, func(p index.Part) bool {
+			return slices.ContainsFunc(p.Checks, func(check index.Check) bool { return check.Name == name && !check.Unlooked })
+		}) {
+			return true // the night did not look for it
+		}
 		return slices.ContainsFunc(c.Parts, func(p index.Part) bool {
 			return slices.ContainsFunc(p.Problems, func(q index.Problem) bool { return k.Matches(q.Signature) })
 		})

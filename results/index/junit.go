@@ -228,7 +228,13 @@ func junitText(found []Problem) string {
 
 // full is a problem with all ways to see it again.
 func (p *Problem) full() string {
-	text := fmt.Sprintf("%s\n  %s\n  in %s, the first: seed %d\n", plain.Line(p.Signature), plain.Line(p.told()), counted(p.Count, "run"), p.Seed)
+	text := fmt.Sprintf("%s\n  %s\n", plain.Line(p.Signature), plain.Line(p.told()))
+	switch {
+	case p.Count > 0 && p.Seed != 0:
+		text += fmt.Sprintf("  in %s, the first: seed %d\n", counted(p.Count, "run"), p.Seed)
+	case p.Count > 0:
+		text += fmt.Sprintf("  in %s\n", counted(p.Count, "run"))
+	}
 	for _, l := range []struct{ word, value string }{
 		{"replay", p.Replay}, {"again, without its directory", p.Again}, {"report", reportOf(p.Run)}, {"what shrinking left of it", reportOf(p.Smallest)},
 		{"no longer known", p.Expired},
