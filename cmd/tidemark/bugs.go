@@ -143,7 +143,7 @@ func renew(c *cobra.Command, dir string, entries []bug.Entry, workers int) error
 			fmt.Fprintf(c.OutOrStdout(), "%s: %v; with its own it tells\n%s", path, err, told)
 		case run.Seed != seed:
 			fmt.Fprintf(c.OutOrStdout(), "%s: seed %d instead of %d\n", path, run.Seed, seed)
-			if err := os.WriteFile(path, []byte(harness.ScenarioText(run, headOf(string(text)), told)), 0o644); err != nil {
+			if err := putText(path, []byte(harness.ScenarioText(run, headOf(string(text)), told))); err != nil {
 				return trouble(err)
 			}
 		}
@@ -228,7 +228,7 @@ func bugs(c *cobra.Command, p harness.Proof, entries []bug.Entry, w bugsWanted) 
 		}
 	}
 	if w.markdown != "" {
-		if err := os.WriteFile(w.markdown, []byte(t.Markdown()), 0o644); err != nil {
+		if err := putText(w.markdown, []byte(t.Markdown())); err != nil {
 			return trouble(err)
 		}
 	}
@@ -244,7 +244,7 @@ func writeJSON(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(text, '\n'), 0o644)
+	return putText(path, append(text, '\n'))
 }
 
 // bugTable prints rows as they come.

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -61,25 +58,9 @@ func export(c *cobra.Command, output string, write func(io.Writer) error) error 
 		}
 		return nil
 	}
-	if err := exportTo(output, write); err != nil {
+	if err := putFile(output, write); err != nil {
 		return trouble(err)
 	}
 	fmt.Fprintf(c.ErrOrStderr(), "wrote %s\n", output)
-	return nil
-}
-
-// exportTo puts a file in place whole or not at all.
-func exportTo(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	err = errors.Join(write(f), f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -173,5 +172,5 @@ func (p pastPages) write(t harness.PastTable) error {
 	if p.markdown == "" {
 		return nil
 	}
-	return os.WriteFile(p.markdown, []byte(t.Markdown()), 0o644)
+	return putText(p.markdown, []byte(t.Markdown()))
 }

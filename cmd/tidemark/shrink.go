@@ -192,7 +192,7 @@ func writeScenario(ctx context.Context, path string, run history.Run) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return os.WriteFile(path, []byte(harness.ScenarioText(run, headOf(string(old)), told)), 0o644)
+	return putText(path, []byte(harness.ScenarioText(run, headOf(string(old)), told)))
 }
 
 // headOf is the comment at the head of a scenario.
