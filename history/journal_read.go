@@ -24,7 +24,7 @@ func ReadJournal(r io.Reader) (h *History, truncated string, err error) {
 
 // ReadJournalFile opens path and reads it.
 func ReadJournalFile(path string) (h *History, truncated string, err error) {
-	f, err := os.Open(path)
+	f, err := OpenFile(path)
 	if err != nil {
 		return nil, "", fmt.Errorf("reading a journal: %w", err)
 	}

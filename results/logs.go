@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"io"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,7 +19,13 @@ import (
 type Logs func(b history.BrokerID) (io.ReadCloser, error)
 
 // Logs opens the logs that the directory holds.
-func (d Dir) Logs(b history.BrokerID) (io.ReadCloser, error) { return os.Open(d.file(logFile(b))) }
+func (d Dir) Logs(b history.BrokerID) (io.ReadCloser, error) {
+	f, err := history.OpenFile(d.file(logFile(b)))
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
 
 // logView is a line of a broker's log in a window.
 type logView struct {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 
 	"tidemark/history"
@@ -69,7 +68,7 @@ func OwnHistory(journal io.Reader, run history.Run) error {
 
 // ownHistory looks whether the directory's history is that of its run.
 func (d Dir) ownHistory() error {
-	f, err := os.Open(d.file(historyFile))
+	f, err := history.OpenFile(d.file(historyFile))
 	if err != nil {
 		return fmt.Errorf("read the run's history: %w", err)
 	}

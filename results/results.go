@@ -230,7 +230,7 @@ func (d Dir) writeAll(drafts []draft) (err error) {
 
 // read reads a file of fewer than limit bytes.
 func (d Dir) read(name string, limit int64) ([]byte, error) {
-	f, err := os.Open(d.file(name))
+	f, err := history.OpenFile(d.file(name))
 	if err != nil {
 		return nil, fmt.Errorf("%s is no run directory: %w", d.Path, err)
 	}

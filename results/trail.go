@@ -3,7 +3,8 @@ package results
 import (
 	"encoding/binary"
 	"fmt"
-	"os"
+
+	"tidemark/history"
 )
 
 // trailFile holds, for each event of a simulated run, the low half of the trace hash up to it: 4 bytes, little endian.
@@ -23,7 +24,7 @@ func (d Dir) WriteTrail(trail []uint32) error {
 
 // Trail reads the trail back.
 func (d Dir) Trail() ([]uint32, error) {
-	f, err := os.Open(d.file(trailFile))
+	f, err := history.OpenFile(d.file(trailFile))
 	if err != nil {
 		return nil, fmt.Errorf("read the run's trail: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,6 +23,9 @@ import (
 
 // shrinkFile holds, in the directory of a run, how far its shrinking is.
 const shrinkFile = "shrink.json"
+
+// shrinkBytesMax bounds it, in bytes.
+const shrinkBytesMax = 16 << 20
 
 func shrinkCommand() *cobra.Command {
 	var s harness.Shrink
@@ -164,12 +168,20 @@ func indented(plan string) string {
 
 // readShrinkState reads where an earlier shrinking stopped, nil if there was none.
 func readShrinkState(path string, run history.Run) (*harness.ShrinkState, error) {
-	text, err := os.ReadFile(path)
+	f, err := history.OpenFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
 		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, shrinkBytesMax+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) > shrinkBytesMax:
+		return nil, fmt.Errorf("%s has more than %d bytes; without the file, shrinking begins anew", path, shrinkBytesMax)
 	}
 	var state harness.ShrinkState
 	if err := json.Unmarshal(text, &state); err != nil {
@@ -188,9 +200,11 @@ func writeScenario(ctx context.Context, path string, run history.Run) error {
 	if err != nil {
 		return err
 	}
-	old, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	var old []byte
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() { // of a device nothing is read
+		if old, err = readBounded(path); err != nil {
+			return err
+		}
 	}
 	return putText(path, []byte(harness.ScenarioText(run, headOf(string(old)), told)))
 }

@@ -28,7 +28,10 @@ const scenarioHint = "tidemark run --scenario FILE carries out a scenario"
 
 // isArchive reports whether a path is a zip, such as tidemark export writes of a run.
 func isArchive(path string) bool {
-	f, err := os.Open(path)
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return false // what is read of a pipe is gone
+	}
+	f, err := history.OpenFile(path)
 	if err != nil {
 		return false
 	}

@@ -43,7 +43,6 @@ package edn
 import (
 	"fmt"
 	"io"
-	"os"
 
 	"tidemark/history"
 )
@@ -104,7 +103,7 @@ func read(r io.Reader) (history.Run, *history.History, Origins, error) {
 
 // ReadFile opens path and reads it.
 func ReadFile(path string) (history.Run, *history.History, Origins, error) {
-	f, err := os.Open(path)
+	f, err := history.OpenFile(path)
 	if err != nil {
 		return history.Run{}, nil, nil, fmt.Errorf("reading EDN: %w", err)
 	}
