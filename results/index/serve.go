@@ -284,6 +284,10 @@ func (s *Server) archive(w http.ResponseWriter, r *http.Request, name string) {
 		refuse(w, http.StatusNotFound, fmt.Sprintf("there is no run %.200q here", name))
 		return
 	}
+	if _, err := packed(s.root, path.Join(runsDir, name)); err != nil {
+		refuse(w, http.StatusUnprocessableEntity, fmt.Sprintf("the run %.200q is not sent: %v", name, err))
+		return
+	}
 	w.Header().Set("Content-Type", "application/zip")
 	w.Header().Set("Content-Disposition", "attachment; filename=\""+slugFile(name)+".zip\"")
 	if r.Method == http.MethodHead {

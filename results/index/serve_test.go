@@ -187,7 +187,7 @@ func TestServeIsConfined(t *testing.T) {
 			t.Errorf("method %q: %d, expected a refusal", method, w.Code)
 		}
 	}
-	if w := ask(s, http.MethodHead, "/runs/20261130T020102Z-7.zip", "localhost"); w.Code != http.StatusOK || w.Body.Len() != 0 {
+	if w := ask(s, http.MethodHead, "/runs/20261129T020102Z-9.zip", "localhost"); w.Code != http.StatusOK || w.Body.Len() != 0 {
 		t.Errorf("HEAD of an archive: %d and %d bytes", w.Code, w.Body.Len())
 	}
 }
@@ -278,10 +278,13 @@ func TestPagesShowHostileText(t *testing.T) {
 // TestArchive: a run's files and nothing else, under the run's name; twice the same bytes.
 func TestArchive(t *testing.T) {
 	root, secret := site(t)
-	w := ask(server(t, root), http.MethodGet, "/runs/20261130T020102Z-7.zip", "localhost")
+	w := ask(server(t, root), http.MethodGet, "/runs/20261129T020102Z-9.zip", "localhost")
 	z, err := zip.NewReader(bytes.NewReader(w.Body.Bytes()), int64(w.Body.Len()))
 	if err != nil {
 		t.Fatalf("%d: %v", w.Code, err)
+	}
+	if w := ask(server(t, root), http.MethodGet, "/runs/20261130T020102Z-7.zip", "localhost"); w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "is L---------") {
+		t.Errorf("%d, %.300q, expected a refusal of the run with links in it", w.Code, w.Body)
 	}
 	var names []string
 	for _, f := range z.File {
@@ -290,16 +293,16 @@ func TestArchive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text, err := io.ReadAll(r); err != nil || string(text) == secret && f.Name != "20261130T020102Z-7/private.txt" {
+		if text, err := io.ReadAll(r); err != nil || string(text) == secret {
 			t.Errorf("%s holds %q, %v", f.Name, text, err)
 		}
 	}
-	want := []string{"20261130T020102Z-7/broker-1.log", "20261130T020102Z-7/private.txt", "20261130T020102Z-7/report.html", "20261130T020102Z-7/results.json", "20261130T020102Z-7/run.json"}
+	want := []string{"20261129T020102Z-9/broker-1.log", "20261129T020102Z-9/report.html", "20261129T020102Z-9/results.json", "20261129T020102Z-9/run.json"}
 	if !slices.Equal(names, want) {
 		t.Errorf("the archive has %q, expected %q", names, want)
 	}
 	var again bytes.Buffer
-	if err := Archive(&again, filepath.Join(root, "runs", "20261130T020102Z-7")); err != nil || !bytes.Equal(again.Bytes(), w.Body.Bytes()) {
+	if err := Archive(&again, filepath.Join(root, "runs", "20261129T020102Z-9")); err != nil || !bytes.Equal(again.Bytes(), w.Body.Bytes()) {
 		t.Errorf("%v: the archive from the disk has %d bytes, expected the same %d", err, again.Len(), w.Body.Len())
 	}
 }
