@@ -96,7 +96,7 @@ hunt-docker: build
 
 # The container world with a real engine: skipped where none answers, unless TIDEMARK_DOCKER=1 or CI=true.
 test-docker:
-	go test -timeout 15m -count 1 ./docker/live
+	go test -timeout 25m -count 1 ./docker/live
 
 # Ten runs of a minute of unmodified Apache Kafka under every kind of fault: what the observer held after each is what the brokers' own files and Kafka's
 # own tools say. A quarter of an hour.
