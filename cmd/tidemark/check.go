@@ -78,7 +78,7 @@ func checkCommand() *cobra.Command {
 			if stored == nil && contract == "" {
 				differences := checker.Differences(before.Verdict, res.Verdict)
 				if differences == "" {
-					differences = "the same verdict and findings as stored\n"
+					differences = "as stored: the same status, contract, and findings by class, place, value and severity\n"
 				}
 				fmt.Fprint(c.ErrOrStderr(), differences)
 			}
