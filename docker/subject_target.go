@@ -77,7 +77,7 @@ const admitBound = 30 * time.Second
 // taken and exits (KafkaHealthcheck.scala up to 1.0, KafkaZkClient.scala after). An operator's supervisor tries until it may; here it is awaited. A
 // ZooKeeper that cannot tell holds up nobody for longer than the bound.
 func (t *targetBrokers) admit(m *machine) error {
-	if t.keeper == nil {
+	if t.keeper == nil || m == t.cluster.keeper { // nobody holds up the ZooKeeper itself
 		return nil
 	}
 	err := t.administer(admitBound, func(nodes watch.AdminNodes) (bool, error) { return watch.Forgotten(nodes, m.id) })

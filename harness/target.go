@@ -123,9 +123,9 @@ func Site(run history.Run) targets.Site {
 	}
 	t, err := targetOf(run)
 	isolated := err == nil && t.Isolated
-	for i := range votersMax {
-		if isolated {
-			s.Quorum = append(s.Quorum, targets.Node{ID: firstController + int32(i), Voter: true, Apart: true})
+	if isolated {
+		for i := range int32(votersMax) {
+			s.Quorum = append(s.Quorum, targets.Node{ID: firstController + i, Voter: true, Apart: true})
 		}
 	}
 	for i, b := range BrokerIDs(run) {

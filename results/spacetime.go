@@ -358,13 +358,9 @@ func (c *scene) faults(s span, lives []life) {
 		if !l.struck() || !named && (l.begun() > s.to || l.ended() >= 0 && l.ended() < s.from) {
 			continue
 		}
-		who := ""
-		switch len(l.targets) {
-		case 0:
-		case 1:
-			who = ", on " + brokerWord(l.targets[0])
-		default:
-			who = ", on brokers " + brokersWord(l.targets)
+		who := struckWord(l.targets)
+		if who != "" {
+			who = ", on " + who
 		}
 		c.mark(mark{at: l.begun(), who: nobody, kind: "fault", key: named, text: fmt.Sprintf("fault #%d begins: %s%s", l.fault+1, l.deed(), who), full: clip(l.line, 300)})
 		if l.ended() >= 0 && (named || s.holds(l.ended())) {

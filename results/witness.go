@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -191,13 +192,17 @@ func inForceWord(in checker.InForce) string {
 	case in.To >= 0:
 		when = "from " + atNanos(in.From) + " to " + atNanos(in.To)
 	}
-	whom := "all"
-	switch len(in.Brokers) {
+	return fmt.Sprintf("fault #%d: %s; %s, %s", in.Number, clip(in.What, 200), cmp.Or(struckWord(in.Brokers), "all"), when)
+}
+
+// struckWord names the brokers that a fault struck; "" is all, or clients.
+func struckWord(brokers []history.BrokerID) string {
+	switch len(brokers) {
 	case 0:
+		return ""
 	case 1:
-		whom = brokerWord(in.Brokers[0])
+		return brokerWord(brokers[0])
 	default:
-		whom = "brokers " + brokersWord(in.Brokers)
+		return "brokers " + brokersWord(brokers)
 	}
-	return fmt.Sprintf("fault #%d: %s; %s, %s", in.Number, clip(in.What, 200), whom, when)
 }

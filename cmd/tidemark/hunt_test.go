@@ -2,6 +2,7 @@ package main
 
 import (
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -73,6 +74,11 @@ func TestThereIsNoTimeLeft(t *testing.T) {
 	n := night{budget: time.Minute, until: time.Now().Add(-time.Second)}
 	p, err := n.timely(nightlyCommand(), harness.NightHunt, []string{harness.NightHunt})
 	if err != nil || p.Status != index.Inconclusive || p.Name != harness.NightHunt || p.Reason != "there was no time left for it" {
+		t.Errorf("%v, %s: %s, expected a part that is inconclusive", err, p.Status, p.Reason)
+	}
+	n.budget = time.Second // too little for one run in containers: likewise
+	p, err = n.contained(nightlyCommand(), harness.NightContainers, "", n.budget)
+	if err != nil || p.Status != index.Inconclusive || !strings.Contains(p.Reason, "a run takes some") {
 		t.Errorf("%v, %s: %s, expected a part that is inconclusive", err, p.Status, p.Reason)
 	}
 }

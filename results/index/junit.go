@@ -59,8 +59,9 @@ type junitSkipped struct {
 
 // JUnit is a campaign as JUnit's XML: a suite a part, a test case a check, under names that stay from night to night. A violation and a known
 // bug that was missed are failures; trouble of the harness and what says nothing are errors; what is expected, or could not be carried out
-// here, is skipped. The last suite tells of the campaign as a whole: a case in it is an error if it was interrupted, and skipped if parts were. Seed, commit and the line that carries the part out again are properties of the suite and stand in its system-out; those
-// of a failure stand in its text.
+// here, is skipped. The last suite tells of the campaign as a whole: a case in it is an error if it was interrupted, and skipped if parts were.
+// Seed, commit and the line that carries the part out again are properties of the suite and stand in its system-out; those of a failure stand
+// in its text.
 func JUnit(c Campaign) []byte {
 	var doc junitSuites
 	for i := range c.Parts {

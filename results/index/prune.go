@@ -75,7 +75,7 @@ func (r *Run) kept(now time.Time) Kept {
 
 // ownFile matches the files that this program writes into a run's directory, and what is left of one of them whose writer was killed.
 var ownFile = regexp.MustCompile(`^(run\.json|plan\.txt|history\.ndjson\.zst|broker-[0-9]+\.log|results\.json|report\.html|porcupine\.html|trace\.hashes|shrink\.json)$|` +
-	`^\.(run\.json|plan\.txt|broker-[0-9]+\.log|results\.json|report\.html|porcupine\.html|trace\.hashes)\.[0-9]+$`)
+	`^\.(run\.json|plan\.txt|broker-[0-9]+\.log|results\.json|report\.html|porcupine\.html|trace\.hashes|shrink\.json)\.[0-9]+$`)
 
 // removable lists the files of a run's directory, run.json last. The error says why it is none that may be removed.
 func removable(root *os.Root, name string) ([]string, error) {
