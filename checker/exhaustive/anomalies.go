@@ -13,6 +13,7 @@ type Anomaly struct {
 	Offset    history.Offset // UnknownOffset where an acknowledgement carried none
 	Value     string         // of the record that it is about
 	Other     string         // of the record that it is about besides, of an order; "" of all else
+	Told      bool           // of two values: clients were told of both, and of a log that holds neither any more
 }
 
 // Concerns reports whether two anomalies are about one offset or one record.
@@ -92,7 +93,11 @@ func (l *ledger) ends(lists []*history.Op) {
 }
 
 func (l *ledger) tell(class string, o history.Offset, value, other string) {
-	if a := (Anomaly{class, l.name, o, value, other}); !slices.Contains(l.found, a) {
+	l.add(Anomaly{Class: class, Partition: l.name, Offset: o, Value: value, Other: other})
+}
+
+func (l *ledger) add(a Anomaly) {
+	if !slices.Contains(l.found, a) {
 		l.found = append(l.found, a)
 	}
 }
@@ -341,7 +346,7 @@ func (l *ledger) skipped(from, to history.Offset) {
 func (l *ledger) replicas() {
 	for _, r := range l.told() {
 		if s := l.sent(r.Value); s != nil && s.Outcome != history.Fail && l.contradicted(r) {
-			l.tell("two values at one offset", r.Offset, r.Value, "")
+			l.add(Anomaly{Class: "two values at one offset", Partition: l.name, Offset: r.Offset, Value: r.Value, Told: true})
 		}
 	}
 	for _, op := range l.finals {

@@ -31,11 +31,20 @@ func TestTheCheckerAgrees(t *testing.T) {
 			t.Fatalf("TIDEMARK_MASTER is %q, expected a number: %v", s, err)
 		}
 	}
+	agrees(t, seed, *tiny)
+}
+
+// TestTheCheckerAgreesStill holds what random histories found once. 7305548185643439232: two writes acknowledged at one offset, one of them seen
+// elsewhere, and both removed in the end: the acknowledgement that names a wrong place is the cause.
+func TestTheCheckerAgreesStill(t *testing.T) { agrees(t, 7305548185643439232, 1300) }
+
+func agrees(t *testing.T, seed uint64, histories int) {
+	t.Helper()
 	t.Logf("repeat with TIDEMARK_MASTER=%d", seed)
 	rng := rand.New(rand.NewPCG(seed, 2))
 	invalid := 0
 	told := map[string]int{}
-	for n := range *tiny {
+	for n := range histories {
 		run, h := draw(rng)
 		v := checker.Check(run, h, checker.Options{})
 		possible, anomalies := exhaustive.Possible(h), exhaustive.Anomalies(h)
@@ -49,9 +58,9 @@ func TestTheCheckerAgrees(t *testing.T) {
 			told[string(v.Findings[i].Class)]++
 		}
 	}
-	t.Logf("%d of %d histories are invalid; findings %v", invalid, *tiny, told)
-	if invalid < *tiny/4 || invalid > *tiny*3/4 || len(told) < 10 {
-		t.Errorf("%d of %d invalid, %d classes: the histories have gone stale", invalid, *tiny, len(told))
+	t.Logf("%d of %d histories are invalid; findings %v", invalid, histories, told)
+	if invalid < histories/4 || invalid > histories*3/4 || len(told) < 10 {
+		t.Errorf("%d of %d invalid, %d classes: the histories have gone stale", invalid, histories, len(told))
 	}
 }
 
@@ -341,7 +350,7 @@ func compare(v *checker.Verdict, possible bool, anomalies []exhaustive.Anomaly) 
 	}
 	for _, a := range anomalies {
 		explained := slices.ContainsFunc(anomalies, func(b exhaustive.Anomaly) bool {
-			return tells[told{b.Class, b.Partition}] && rank(b.Class) <= rank(a.Class) && b.Concerns(a)
+			return tells[told{b.Class, b.Partition}] && rank(b) <= rank(a) && b.Concerns(a)
 		})
 		if !explained && a.Class != string(checker.ReplicasDiffer) {
 			return fmt.Sprintf("%s at %d of %v holds, and neither it nor what it follows from is told", a.Class, a.Offset, a.Partition)
@@ -350,7 +359,15 @@ func compare(v *checker.Verdict, possible bool, anomalies []exhaustive.Anomaly) 
 	return ""
 }
 
-func rank(class string) int { return slices.Index(checker.Classes, checker.Class(class)) }
+// rank is an anomaly's place between cause and consequence. Where clients alone were told of two values, an acknowledgement that named a wrong
+// place, or a loss that made room for the second, comes before them.
+func rank(a exhaustive.Anomaly) int {
+	class := checker.Class(a.Class)
+	if a.Told {
+		return 2*checker.LostWrite.Place() + 1
+	}
+	return 2 * class.Place()
+}
 
 func describe(h *history.History, v *checker.Verdict, possible bool, anomalies []exhaustive.Anomaly) string {
 	out := ""
