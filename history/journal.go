@@ -11,8 +11,8 @@ import (
 )
 
 // A journal is NDJSON in zstd frames, each with a checksum, one behind the other; a line never spans two frames. `zstd -dc`
-// shows it as text. The first line is {"journal":1,"run":{...}}, the version of this format and the run whose history it is, as run.json has it
-// ("run" is left out where nobody knows, as in journals of older builds); each line after it is one entry, with "t" first:
+// shows it as text. The first line is {"journal":2,"run":{...}}, the version of this format and the run whose history it is, as run.json has it
+// ("run" is left out where nobody knows); each line after it is one entry, with "t" first:
 //
 //	t            what the entry is: invoke, return, fault, state, step, dump or mark
 //	i, at        index, dense from 0; time in nanoseconds since the run's start, never falling
@@ -31,10 +31,16 @@ import (
 //	mark    name failed detail
 //
 // A field that is left out is 0, "", false or an empty list. A string that is not UTF-8 is {"base64":"..."}.
-const journalFormat = 1
+//
+// Format 1 differs in its first line alone, which says {"journal":1}: nothing of whose history it is, but for some that builds between the two formats
+// wrote, with a run under the old number. All are read.
+const (
+	journalFormat       = 2
+	journalFormatOldest = 1
+)
 
-// journalOfRun begins the first line of a journal that says whose history it is.
-var journalOfRun = fmt.Sprintf("{\"journal\":%d,\"run\":", journalFormat)
+// journalRun stands between the format and the run in the first line of a journal that says whose history it is.
+const journalRun = `,"run":`
 
 // Limits of a journal. A frame may exceed frameBytes by the one entry that filled it.
 const (
@@ -75,7 +81,7 @@ func CreateJournal(path string, run *Run) (*JournalWriter, error) {
 		if err != nil {
 			return nil, fmt.Errorf("creating a journal: its run: %w", err)
 		}
-		head = fmt.Appendf(nil, "%s%s}\n", journalOfRun, text)
+		head = fmt.Appendf(nil, "{\"journal\":%d%s%s}\n", journalFormat, journalRun, text)
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {

@@ -185,20 +185,27 @@ func ReadJournalRun(r io.Reader) (*Run, error) {
 
 // readFormat reads the first line.
 func (j *journalReader) readFormat() {
-	if text, ok := bytes.CutPrefix(j.b, []byte(journalOfRun)); ok {
+	j.open('{')
+	if key := j.key(); j.err == nil && string(key) != "journal" {
+		j.unknown(key, "journal")
+	}
+	switch format := j.int(minInt64, maxInt64); {
+	case j.err != nil:
+		return
+	case format > journalFormat:
+		j.fail("journal format %d, expected %d or %d: a later build wrote it, and reads it", format, journalFormatOldest, journalFormat)
+		return
+	case format < journalFormatOldest:
+		j.fail("journal format %d, expected %d or %d", format, journalFormatOldest, journalFormat)
+		return
+	}
+	if text, ok := bytes.CutPrefix(j.b[j.pos:], []byte(journalRun)); ok {
 		j.run = new(Run)
 		if text, ok = bytes.CutSuffix(text, []byte("}")); !ok || json.Unmarshal(text, j.run) != nil {
 			j.fail("found %q as its run, expected the object that run.json holds", short(text))
 		}
 		j.pos = len(j.b)
 		return
-	}
-	j.open('{')
-	if key := j.key(); j.err == nil && string(key) != "journal" {
-		j.unknown(key, "journal")
-	}
-	if format := j.int(minInt64, maxInt64); j.err == nil && format != journalFormat {
-		j.fail("journal format %d, expected %d", format, journalFormat)
 	}
 	j.expect('}')
 }

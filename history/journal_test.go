@@ -34,7 +34,7 @@ func TestJournalLines(t *testing.T) {
 	datadriven.RunTest(t, "testdata/journal.txt", func(t *testing.T, d *datadriven.TestData) string {
 		switch d.Cmd {
 		case "read": // a journal's lines after the first
-			h, truncated, err := ReadJournal(bytes.NewReader(compress(t, "{\"journal\":1}\n"+d.Input+"\n")))
+			h, truncated, err := ReadJournal(bytes.NewReader(compress(t, "{\"journal\":2}\n"+d.Input+"\n")))
 			if err != nil {
 				return err.Error()
 			}
