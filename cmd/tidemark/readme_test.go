@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -257,4 +258,40 @@ func inPackage(t *testing.T, command string) {
 		}
 	}
 	t.Errorf("%s selects no test in %d files of %s", command, len(files), dir)
+}
+
+// TestCheckWritesWhenAskedAlone, as the README and the page for reviewers say.
+func TestCheckWritesWhenAskedAlone(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := strings.Join(strings.Fields(string(readme)), " ")
+	if want := "It writes nothing, unless `--write` asks for `results.json` and `report.html` anew."; !strings.Contains(said, want) {
+		t.Errorf("README.md does not say of check: %s", want)
+	}
+	out := t.TempDir()
+	if code := execute(t.Context(), []string{"run", "--seed", "1", "--duration", "5s", "--out", out}, io.Discard, io.Discard); code == exitUsage {
+		t.Fatalf("run ended with %d", code)
+	}
+	found, err := filepath.Glob(filepath.Join(out, "runs", "*", "results.json"))
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
+	}
+	before, err := os.Stat(found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Dir(found[0])
+	for _, c := range []struct {
+		args   []string
+		writes bool
+	}{{[]string{"check", dir}, false}, {[]string{"check", dir, "--as", "acks=1"}, false}, {[]string{"check", dir, "--outcomes"}, false}, {[]string{"check", dir, "--write"}, true}} {
+		if code := execute(t.Context(), c.args, io.Discard, io.Discard); code == exitUsage || code == exitHarness {
+			t.Errorf("%v ended with %d", c.args, code)
+		}
+		if after, err := os.Stat(found[0]); err != nil || os.SameFile(before, after) && after.ModTime().Equal(before.ModTime()) == c.writes {
+			t.Errorf("%v: results.json is of %v, before %v, %v; expected it anew: %v", c.args, after.ModTime(), before.ModTime(), err, c.writes)
+		}
+	}
 }
