@@ -99,6 +99,9 @@ func (h Hunt) count(p *index.Part, f Failure, kept func(n int) Kept) {
 	default:
 		q.Kind, q.Check, q.Signature = index.Broken, checkHarness, "trouble of the harness in "+p.Name
 	}
+	if f.Scenario != "" {
+		q.Reason = f.Name() + ": " + q.Reason
+	}
 	same := func(o index.Problem) bool { return o.Check == q.Check && o.Signature == q.Signature }
 	if i := slices.IndexFunc(p.Problems, same); i >= 0 {
 		p.Problems[i].Count += q.Count

@@ -24,9 +24,14 @@ const (
 // CorpusRun is a run of a corpus.
 type CorpusRun struct {
 	Name      string // of its file
+	Path      string // its file, as whoever reads the corpus reaches it
+	Line      int    // of the file, on which it begins
 	Run       history.Run
 	Signature string // of the failure for which it was kept
 }
+
+// At is where the scenario stands, as FILE:LINE.
+func (c CorpusRun) At() string { return fmt.Sprintf("%s:%d", c.Path, c.Line) }
 
 // ReadCorpus reads the runs of a corpus, in order of their names; a directory that is missing has none. The error names the file.
 func ReadCorpus(dir string) ([]CorpusRun, error) {
@@ -65,33 +70,57 @@ func ReadCorpus(dir string) ([]CorpusRun, error) {
 			return nil, fmt.Errorf("%s: world=%s, expected %s, in which alone runs repeat exactly", path, run.World, Simulated)
 		}
 		_, signature, _ := strings.Cut(outcome, ": ")
-		out = append(out, CorpusRun{Name: f.Name(), Run: run, Signature: signature})
+		out = append(out, CorpusRun{Name: f.Name(), Path: path, Line: scenarioLine(string(text)), Run: run, Signature: signature})
 	}
 	return out, nil
 }
 
-// ReadScenario takes the text of one scenario apart: its options, its plan, and the first line of its outcome.
+// ReadScenario takes the text of one scenario apart: its options, its plan, and the first line of its outcome. Before the plan stand as many empty lines as
+// there are lines before it in the text, so that who finds something wrong in it names the line of the text.
 func ReadScenario(text string) (options []string, plan, outcome string, err error) {
 	var lines []string
-	begun := false
+	number, begun, ended := 0, false, 0
 	for line := range strings.Lines(text) {
+		number++
 		line = strings.TrimRight(line, "\r\n")
 		switch {
+		case ended > 0 && opensScenario(line):
+			return nil, "", "", fmt.Errorf("line %d: a second scenario, expected a file for each", number)
+		case ended > 0:
+			if number == ended+1 {
+				outcome = line
+			}
 		case begun && line == "----":
-			plan = strings.Join(lines, "\n") + "\n"
-			_, rest, _ := strings.Cut(text, "\n----\n")
-			outcome, _, _ = strings.Cut(rest, "\n")
-			return options, plan, outcome, nil
+			plan, ended = strings.Join(lines, "\n")+"\n", number
 		case begun:
 			lines = append(lines, line)
 		case line == "" || strings.HasPrefix(line, "#"):
-		case line == "run" || strings.HasPrefix(line, "run "):
+			lines = append(lines, "")
+		case opensScenario(line):
 			options, begun = strings.Fields(line)[1:], true
+			lines = append(lines, "")
 		default:
-			return nil, "", "", fmt.Errorf("%.80q, expected run and its options", line)
+			return nil, "", "", fmt.Errorf("line %d: %.80q, expected run and its options", number, line)
 		}
 	}
-	return nil, "", "", errors.New("the scenario has no end, expected run, a plan and ----")
+	if ended == 0 {
+		return nil, "", "", errors.New("the scenario has no end, expected run, a plan and ----")
+	}
+	return options, plan, outcome, nil
+}
+
+// opensScenario reports whether a line of a scenario's text is that of its options.
+func opensScenario(line string) bool { return line == "run" || strings.HasPrefix(line, "run ") }
+
+// scenarioLine is the line of a scenario's text on which its options stand, from 1.
+func scenarioLine(text string) int {
+	number := 0
+	for line := range strings.Lines(text) {
+		if number++; opensScenario(strings.TrimRight(line, "\r\n")) {
+			break
+		}
+	}
+	return number
 }
 
 // AddToCorpus keeps a failing run, unless the corpus has one for its signature. It returns the file's path, "" if there was one already.

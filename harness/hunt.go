@@ -90,11 +90,13 @@ type Tally struct {
 
 // Failure is one run that was not green for a reason of its own.
 type Failure struct {
-	Seed   uint64         `json:"seed,string"`
-	Number int            `json:"number"`
-	Status checker.Status `json:"status"`
-	Reason string         `json:"reason"`
-	From   Descent        `json:"from,omitzero"` // if it goes on from other runs
+	Seed   uint64 `json:"seed,string"`
+	Number int    `json:"number"`
+	// Scenario is where the scenario of the corpus stands that it is, as FILE:LINE; "" of a run that has a number of its own.
+	Scenario string         `json:"scenario,omitempty"`
+	Status   checker.Status `json:"status"`
+	Reason   string         `json:"reason"`
+	From     Descent        `json:"from,omitzero"` // if it goes on from other runs
 	// Signature groups violations, see Signature; "" for a run that is not green for another reason.
 	Signature string `json:"signature,omitempty"`
 	Witness   string `json:"witness,omitempty"` // of its first violation, in words
@@ -115,12 +117,23 @@ const failuresMax = 1000
 // SeedOf is the seed of run number n of a hunt.
 func SeedOf(master uint64, n int) uint64 { return world.Stream(master, "hunt", n).Uint64() }
 
-// RunName is a run of a hunt in words, by its number.
-func RunName(n int) string {
-	if n < 0 {
-		return fmt.Sprintf("scenario %d of the corpus", -n)
+// RunName is a run of the hunt in words: its number, or where the scenario of the corpus stands that it is.
+func (h Hunt) RunName(n int) string { return Failure{Number: n, Scenario: h.scenarioAt(n)}.Name() }
+
+// scenarioAt is where the scenario of a number below 0 stands; "" for another number.
+func (h Hunt) scenarioAt(n int) string {
+	if n >= 0 {
+		return ""
 	}
-	return fmt.Sprintf("run %d", n)
+	return h.Corpus[-1-n].At()
+}
+
+// Name is the run in words.
+func (f Failure) Name() string {
+	if f.Scenario != "" {
+		return "scenario " + f.Scenario
+	}
+	return fmt.Sprintf("run %d", f.Number)
 }
 
 // Go carries out the hunt; it returns early when ctx ends.
@@ -234,7 +247,10 @@ func newTally() Tally {
 func (t *Tally) add(h Hunt, n int, res *Result, err error) (unknown bool) {
 	t.Runs++
 	if err != nil {
-		f := Failure{Number: n, Status: "error", Reason: err.Error()}
+		f := Failure{Number: n, Scenario: h.scenarioAt(n), Status: "error", Reason: err.Error()}
+		if n < 0 {
+			f.Seed = h.Corpus[-1-n].Run.Seed
+		}
 		if res != nil {
 			f.Seed, f.From = res.Run.Seed, res.From
 		}
@@ -259,7 +275,7 @@ func (t *Tally) add(h Hunt, n int, res *Result, err error) (unknown bool) {
 		t.Unknown++
 	}
 	if v.Status != checker.Valid {
-		f := Failure{Seed: res.Run.Seed, Number: n, Status: v.Status, Reason: v.Reason, From: res.From, Signature: Signature(v)}
+		f := Failure{Seed: res.Run.Seed, Number: n, Scenario: h.scenarioAt(n), Status: v.Status, Reason: v.Reason, From: res.From, Signature: Signature(v)}
 		if v.Status == checker.Invalid && len(v.Findings) > 0 {
 			f.Witness = v.Findings[0].Text
 		}

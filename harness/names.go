@@ -45,7 +45,16 @@ func Line(words ...any) string {
 	return out
 }
 
-// RepeatLine is the line that carries out run n of a hunt alone, with the same options.
+// Again is the line that carries out run n of the hunt alone, with the same options; of a scenario of the corpus that which carries out its file, with the
+// hunt's bug or none.
+func (h Hunt) Again(options []string, n int, from Descent) string {
+	if n < 0 {
+		return Line("run", "--scenario", h.Corpus[-1-n].Path, "--bug", h.Run.Bug)
+	}
+	return RepeatLine(options, h.Master, n, from)
+}
+
+// RepeatLine is the line that carries out run n of a hunt alone, with the same options, if its seed was drawn.
 func RepeatLine(options []string, master uint64, n int, from Descent) string {
 	if len(from.Splits) > 0 {
 		return OptionsLine("hunt", options, "--master", master, "--first", from.First, "--max-seeds", 1, "--split", from)

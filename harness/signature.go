@@ -24,9 +24,10 @@ func Signature(v checker.Verdict) string {
 type Group struct {
 	Signature string   `json:"signature"`
 	Count     int      `json:"count"`
-	First     Failure  `json:"first"`   // by number
-	Numbers   []int    `json:"numbers"` // the runs, ascending, up to a limit
-	Seeds     []string `json:"seeds"`   // theirs
+	First     Failure  `json:"first"`               // by number
+	Numbers   []int    `json:"numbers"`             // the runs, ascending, up to a limit
+	Seeds     []string `json:"seeds"`               // theirs
+	Scenarios []string `json:"scenarios,omitempty"` // where those of them stand that are of the corpus
 }
 
 // groupNumbersMax bounds the runs that a group lists.
@@ -49,6 +50,9 @@ func groups(failures []Failure) []Group {
 		if len(g.Numbers) < groupNumbersMax {
 			g.Numbers = append(g.Numbers, f.Number)
 			g.Seeds = append(g.Seeds, fmt.Sprint(f.Seed))
+			if f.Scenario != "" {
+				g.Scenarios = append(g.Scenarios, f.Scenario)
+			}
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Group) int { return cmp.Compare(b.Count, a.Count) })
@@ -63,7 +67,7 @@ func groupTable(all []Group) string {
 	var out strings.Builder
 	out.WriteString("failures by signature:\n")
 	for _, g := range all {
-		fmt.Fprintf(&out, "  %s\n    in %d, the first: %s, seed %d\n", g.Signature, g.Count, RunName(g.First.Number), g.First.Seed)
+		fmt.Fprintf(&out, "  %s\n    in %d, the first: %s, seed %d\n", g.Signature, g.Count, g.First.Name(), g.First.Seed)
 		switch {
 		case g.First.Known != "":
 			fmt.Fprintf(&out, "    known: %s\n", g.First.Known)

@@ -153,7 +153,7 @@ func printHashes(c *cobra.Command, h harness.Hunt) error {
 	hashes, failed := map[int]uint64{}, error(nil)
 	h.Each = func(n int, res *harness.Result, err error) {
 		if err != nil {
-			failed = fmt.Errorf("%s: %w", harness.RunName(n), err)
+			failed = fmt.Errorf("%s: %w", h.RunName(n), err)
 			return
 		}
 		hashes[n] = res.Hash
@@ -171,7 +171,8 @@ func printHashes(c *cobra.Command, h harness.Hunt) error {
 
 func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 	log, out := c.ErrOrStderr(), c.OutOrStdout()
-	fmt.Fprintf(log, "tidemark %s, hunt from master seed %d: %s%s on %s\n", harness.Version, h.Master, counted(h.Seeds, "seed"), lasting(h), counted(h.Workers, "worker"))
+	fmt.Fprintf(log, "tidemark %s, hunt from master seed %d: %s%s%s on %s\n", harness.Version, h.Master, behindCorpus(h, w.corpus), counted(h.Seeds, "seed"), lasting(h),
+		counted(h.Workers, "worker"))
 	fmt.Fprint(log, huntSetting(h)) // the generator's name takes a second
 	warnLate(log, h.Run)
 	begun := time.Now()
@@ -205,14 +206,14 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 		}
 		for _, f := range tally.Failures {
 			if _, kept := carried.dirs[f.Number]; !kept {
-				fmt.Fprintf(out, "%s: %s, seed %d: %s\n%s", f.Status, harness.RunName(f.Number), f.Seed, plain.Line(f.Reason), repeat(c, h, f))
+				fmt.Fprintf(out, "%s: %s, seed %d: %s\n%s", f.Status, f.Name(), f.Seed, plain.Line(f.Reason), repeat(c, h, f))
 			}
 		}
 	}
 	for _, n := range slices.Sorted(maps.Keys(carried.dirs)) {
 		v := carried.failing[n].Verdict
-		fmt.Fprintf(out, "%s: %s, seed %d: %s\n  %s: %s\n", v.Status, harness.RunName(n), carried.failing[n].Run.Seed, plain.Line(v.Reason), harness.ReplayWord(h.Run), harness.ReplayLine(carried.dirs[n]))
-		if h.Seeds > 1 {
+		fmt.Fprintf(out, "%s: %s, seed %d: %s\n  %s: %s\n", v.Status, h.RunName(n), carried.failing[n].Run.Seed, plain.Line(v.Reason), harness.ReplayWord(h.Run), harness.ReplayLine(carried.dirs[n]))
+		if h.Seeds > 1 || n < 0 {
 			fmt.Fprint(out, repeat(c, h, harness.Failure{Number: n, From: carried.from[n]}))
 		}
 	}
@@ -246,6 +247,14 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 		code = exitHarness
 	}
 	return &outcome{code, carried.lost}
+}
+
+// behindCorpus says what is carried out before any seed.
+func behindCorpus(h harness.Hunt, dir string) string {
+	if len(h.Corpus) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s of %s, then ", counted(len(h.Corpus), "scenario"), dir)
 }
 
 // lasting says how long the runs of a hunt are, if they are all of one length.

@@ -120,7 +120,7 @@ func (w huntWanted) firmest(ctx context.Context, h harness.Hunt, out io.Writer, 
 	told := map[string]bool{}
 	for _, f := range all {
 		res := carried.failing[f.n]
-		fmt.Fprintf(out, "firm: %s, seed %d: %d of %d neighbours fail alike\n", harness.RunName(f.n), res.Run.Seed, f.alike, w.neighbours)
+		fmt.Fprintf(out, "firm: %s, seed %d: %d of %d neighbours fail alike\n", h.RunName(f.n), res.Run.Seed, f.alike, w.neighbours)
 		if s := harness.Signature(res.Verdict); !told[s] {
 			told[s] = true
 			carried.first[s] = numbered{f.n, res}

@@ -34,22 +34,16 @@ type hunted struct {
 	from     map[int]harness.Descent // how they came about
 	lost     error                   // why something of it could not be kept
 	again    func(n int) string      // the line that carries out run n once more
+	name     func(n int) string      // run n in words
 }
 
 // kept says where a run of the hunt is found again.
 func (h *hunted) kept(n int) harness.Kept {
 	d, ok := h.dirs[n]
-	switch {
-	case !ok && n < 0: // of a corpus, whose file is a scenario
-		return harness.Kept{}
-	case !ok:
+	if !ok {
 		return harness.Kept{Replay: h.again(n)}
 	}
-	out := harness.Kept{Run: filepath.Base(d.Path), Replay: harness.ReplayLine(d)}
-	if n >= 0 {
-		out.Again = h.again(n)
-	}
-	return out
+	return harness.Kept{Run: filepath.Base(d.Path), Replay: harness.ReplayLine(d), Again: h.again(n)}
 }
 
 // carryOut carries out a hunt and keeps the first runs that failed, within its budget but for the one that ended it.
@@ -57,9 +51,10 @@ func carryOut(c *cobra.Command, h harness.Hunt, w huntWanted) *hunted {
 	log := c.ErrOrStderr()
 	out := &hunted{found: map[int]uint64{}, failing: map[int]*harness.Result{}, dirs: map[int]results.Dir{}, first: firsts{}, smallest: map[string]results.Dir{}}
 	out.from, out.shown = map[int]harness.Descent{}, map[string]bool{}
-	out.again = func(n int) string { return harness.RepeatLine(w.options, h.Master, n, out.from[n]) }
+	out.again = func(n int) string { return h.Again(w.options, n, out.from[n]) }
+	out.name = h.RunName
 	kept := newKeeper(h.UntilClass, h.Seeds == 1)
-	bar := startProgress(log, h.Seeds+len(h.Corpus), h.Budget)
+	bar := startProgress(log, h.Seeds+len(h.Corpus), h.Budget, unitOf(h))
 	contained := h.Run.World == harness.Contained
 	if contained {
 		h.Carry = carryContained(w.out, log, kept.keep, bar.tell)
@@ -135,7 +130,7 @@ func (h *hunted) write(ctx context.Context, n int, w huntWanted) {
 	defer h.mu.Unlock()
 	if err != nil {
 		delete(h.failing, n)
-		h.lost = errors.Join(h.lost, fmt.Errorf("%s, seed %d: its directory could not be written: %w", harness.RunName(n), res.Run.Seed, err))
+		h.lost = errors.Join(h.lost, fmt.Errorf("%s, seed %d: its directory could not be written: %w", h.name(n), res.Run.Seed, err))
 		return
 	}
 	h.dirs[n] = d

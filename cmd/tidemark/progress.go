@@ -29,6 +29,7 @@ type progress struct {
 	bar *mpb.Bar
 
 	log    io.Writer
+	unit   string        // what is carried out, one of it
 	budget time.Duration // 0 is no limit
 	begun  time.Time
 
@@ -43,12 +44,12 @@ type progress struct {
 // seedsUnbounded is how many seeds a search has that its budget alone ends.
 const seedsUnbounded = 1_000_000
 
-func startProgress(log io.Writer, total int, budget time.Duration) *progress {
+func startProgress(log io.Writer, total int, budget time.Duration, unit string) *progress {
 	now := time.Now()
 	if total >= seedsUnbounded && budget > 0 {
 		total = 0
 	}
-	p := &progress{log: log, total: total, budget: budget, begun: now, last: now}
+	p := &progress{log: log, unit: unit, total: total, budget: budget, begun: now, last: now}
 	if !onTerminal() {
 		return p
 	}
@@ -76,7 +77,7 @@ func (p *progress) step(res *harness.Result, err error) {
 	now, line := time.Now(), ""
 	if p.bar == nil && now.Sub(p.last) >= progressEvery {
 		p.last = now
-		line = fmt.Sprintf("%s after %s\n", p.seeds(), p.text(now))
+		line = fmt.Sprintf("%s after %s\n", p.runs(), p.text(now))
 	}
 	p.mu.Unlock()
 	if p.bar != nil && p.total == 0 {
@@ -92,15 +93,27 @@ func (p *progress) step(res *harness.Result, err error) {
 func (p *progress) counted() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.seeds()
+	return p.runs()
 }
 
-// seeds is how many are done, of how many. The lock is held.
-func (p *progress) seeds() string {
+// runs is how many are done, of how many. The lock is held.
+func (p *progress) runs() string {
 	if p.total == 0 {
-		return counted(p.done, "seed")
+		return counted(p.done, p.unit)
 	}
-	return fmt.Sprintf("%d of %d seeds", p.done, p.total)
+	return fmt.Sprintf("%d of %s", p.done, counted(p.total, p.unit))
+}
+
+// unitOf is what a hunt carries out: seeds, the scenarios of a corpus, or runs of both.
+func unitOf(h harness.Hunt) string {
+	switch {
+	case len(h.Corpus) == 0:
+		return "seed"
+	case h.Seeds == 0:
+		return "scenario"
+	default:
+		return "run"
+	}
 }
 
 // tell says how far a run in containers is.

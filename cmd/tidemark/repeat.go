@@ -18,13 +18,9 @@ import (
 var huntsAlone = []string{"master", "first", "split", "max-seeds", "budget", "workers", "until-first", "until-class", "corpus", "shrink", "shrink-budget", "known",
 	"json", "twice", "hashes", "allow-vacuous"}
 
-// repeat is the line, with its end, that carries out run n of a hunt once more, alone, and keeps its directory; "" for a run of a corpus, whose
-// file is a scenario.
+// repeat is the line, with its end, that carries out run n of a hunt once more, alone, and keeps its directory.
 func repeat(c *cobra.Command, h harness.Hunt, f harness.Failure) string {
-	if f.Number < 0 {
-		return ""
-	}
-	return fmt.Sprintf("  again: %s\n", harness.RepeatLine(givenBut(c, huntsAlone...), h.Master, f.Number, f.From))
+	return fmt.Sprintf("  again: %s\n", h.Again(givenBut(c, huntsAlone...), f.Number, f.From))
 }
 
 // givenBut is the flags of a command line as they were given, but for some.

@@ -66,7 +66,7 @@ func TestTheHelpTellsEveryKind(t *testing.T) {
 func TestProgressOffATerminalIsALineNowAndThen(t *testing.T) {
 	var log strings.Builder
 	begun := time.Now().Add(-2 * progressEvery)
-	p := &progress{log: &log, total: 9, begun: begun, last: begun}
+	p := &progress{log: &log, unit: "seed", total: 9, begun: begun, last: begun}
 	valid := &harness.Result{Verdict: checker.Verdict{Status: checker.Valid, Stats: checker.Stats{Acked: 600}}}
 	p.step(nil, errors.New("no memory"))
 	p.step(valid, nil) // too soon after the first
