@@ -105,3 +105,89 @@ func firmer(run history.Run) (out []history.Run) {
 	}
 	return out
 }
+
+// certain proposes to see to what a failing run's plan leaves to luck, by what its finding tells: one line names the broker that it struck, or one
+// more line keeps a broker that had to do with the finding from another at one of its moments. Where that line does nothing, shrinking takes it away
+// again.
+func certain(run history.Run, v checker.Verdict) (out []history.Run) {
+	i := slices.IndexFunc(v.Findings, func(f checker.Finding) bool { return f.Severity == checker.Violation })
+	if i < 0 {
+		return nil
+	}
+	w := v.Findings[i].Witness
+	lines := planOf(run).Lines
+	for n, l := range lines {
+		for _, f := range w.Faults {
+			if len(f.Brokers) == 1 && f.What == l.Fault.String() && len(l.Fault.Targets) == 1 && l.Fault.Targets[0].Role != nemesis.Number {
+				named := slices.Clone(lines)
+				named[n].Fault.Targets = []nemesis.Target{{Role: nemesis.Number, Broker: f.Brokers[0]}}
+				out = append(out, planned(run, named))
+			}
+		}
+	}
+	can := Space(run).Useful()
+	for _, at := range momentsOf(w) {
+		for _, f := range between(concerned(w)) {
+			if slices.Contains(can, f.Kind) {
+				out = append(out, planned(run, append(slices.Clone(lines), coverOf(f, at))))
+			}
+		}
+	}
+	return out
+}
+
+// before and behind are by how much a line that covers a moment begins before it and ends after it: neighbours are up to lateMax late.
+const (
+	coverBefore = 2 * lateMax
+	coverBehind = 3 * lateMax
+)
+
+// coverOf is a line that has a fault in force at a moment, of the run's clock.
+func coverOf(f nemesis.Fault, at time.Duration) nemesis.Line {
+	from := max(0, at-coverBefore).Truncate(100 * time.Millisecond)
+	return nemesis.Line{Trigger: nemesis.Trigger{Kind: nemesis.AtTime, At: from}, Fault: f, For: (at + coverBehind - from).Truncate(100 * time.Millisecond)}
+}
+
+// between lists what keeps one of these brokers from another: what it fetches from it does not arrive, or is not asked for, or nothing passes at all.
+func between(brokers []history.BrokerID) (out []nemesis.Fault) {
+	one := func(b history.BrokerID) []nemesis.Target { return []nemesis.Target{{Role: nemesis.Number, Broker: b}} }
+	for _, x := range brokers {
+		for _, y := range brokers {
+			if x == y {
+				continue
+			}
+			for _, responses := range []bool{true, false} {
+				out = append(out, nemesis.Fault{Kind: world.CanDrop, Shape: nemesis.OneWay, API: "fetch", Responses: responses, Targets: one(x), Others: one(y)})
+			}
+			if x < y {
+				out = append(out, nemesis.Fault{Kind: world.CanPartition, Targets: one(x), Others: one(y), Port: world.BrokerPort})
+			}
+		}
+	}
+	return out
+}
+
+// momentsOf is when what a finding tells of came about: the acknowledgement, and the replicas' losses; in order and each once.
+func momentsOf(w checker.Witness) (out []time.Duration) {
+	at := []int64{w.Acked}
+	for _, r := range w.RemovedBy {
+		at = append(at, r.Time)
+	}
+	for _, nanos := range at {
+		if nanos > 0 {
+			out = append(out, time.Duration(nanos))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// concerned is the brokers that had the record of a finding, or lost it.
+func concerned(w checker.Witness) []history.BrokerID {
+	out := slices.Clone(w.HeldBy)
+	for _, r := range w.RemovedBy {
+		out = append(out, r.Broker)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

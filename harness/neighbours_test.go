@@ -1,10 +1,14 @@
 package harness
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"tidemark/checker"
+	"tidemark/history"
 	"tidemark/nemesis"
 )
 
@@ -49,6 +53,46 @@ at 9s                                  stop broker 2
 	slices.Sort(seeds)
 	if len(slices.Compact(seeds)) != 50 {
 		t.Error("two neighbours have the same seed")
+	}
+}
+
+// TestCertain looks at what is proposed so that a failure is due to the plan: a line names whom it struck, and one more line keeps a broker that had
+// the record from another that lost it, over the acknowledgement or the loss.
+func TestCertain(t *testing.T) {
+	run, err := ScenarioRun([]string{"seed=3", "duration=20s", "faults=kill,drop"}, `
+at 8s  kill follower(orders/0) for 6s
+at 9s  kill broker 1
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := checker.Finding{Class: checker.LostWrite, Severity: checker.Violation, Witness: checker.Witness{
+		Acked: int64(8 * time.Second), HeldBy: []history.BrokerID{1, 3}, RemovedBy: []checker.Removal{{Broker: 3, Time: int64(12 * time.Second)}},
+		Faults: []checker.InForce{{What: "kill follower(orders/0)", Brokers: []history.BrokerID{2}}, {What: "kill broker 1", Brokers: []history.BrokerID{1}}},
+	}}
+	allowed := checker.Finding{Class: checker.UncommittedRead, Severity: checker.Allowed, Witness: checker.Witness{Acked: 1}}
+	var told []string
+	for _, other := range certain(run, checker.Verdict{Findings: []checker.Finding{allowed, lost}}) {
+		var more []string
+		for _, l := range planOf(other).Lines {
+			if line := (nemesis.Plan{Lines: []nemesis.Line{l}}).String(); !strings.Contains(planText(run), strings.TrimSpace(line)) {
+				more = append(more, strings.Join(strings.Fields(line), " "))
+			}
+		}
+		told = append(told, fmt.Sprintf("%d lines: %s", Lines(other), strings.Join(more, "; ")))
+	}
+	expected := []string{
+		"2 lines: at 8s kill broker 2 for 6s",
+		"3 lines: at 6s drop fetch responses 1 -> 3 for 5s", "3 lines: at 6s drop fetch requests 1 -> 3 for 5s",
+		"3 lines: at 6s drop fetch responses 3 -> 1 for 5s", "3 lines: at 6s drop fetch requests 3 -> 1 for 5s",
+		"3 lines: at 10s drop fetch responses 1 -> 3 for 5s", "3 lines: at 10s drop fetch requests 1 -> 3 for 5s",
+		"3 lines: at 10s drop fetch responses 3 -> 1 for 5s", "3 lines: at 10s drop fetch requests 3 -> 1 for 5s",
+	}
+	if !slices.Equal(told, expected) {
+		t.Errorf("proposed\n%s\nexpected\n%s", strings.Join(told, "\n"), strings.Join(expected, "\n"))
+	}
+	if got := certain(run, checker.Verdict{Findings: []checker.Finding{allowed}}); got != nil {
+		t.Errorf("%d proposals for a run that breaks nothing, expected none", len(got))
 	}
 }
 

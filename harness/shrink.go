@@ -94,7 +94,8 @@ func (s Shrink) Go(ctx context.Context) (ShrinkState, *Result, error) {
 	for !x.state.Done && !x.over(ctx) {
 		x.state.Done = true
 		idle := pass{name: "idle lines", smaller: func(run history.Run) []history.Run { return fewerIdle(run, res.History) }}
-		for _, p := range append([]pass{idle}, passes...) {
+		sure := pass{name: "certain", firmer: true, reseed: true, smaller: func(run history.Run) []history.Run { return certain(run, res.Verdict) }}
+		for _, p := range slices.Concat([]pass{idle}, passes, []pass{sure}) {
 			for x.step(ctx, p, &res) {
 				x.state.Done = false
 			}

@@ -65,7 +65,7 @@ func shrinkCommand() *cobra.Command {
 	f.DurationVar(&s.Budget, "budget", 2*time.Minute, "tries that are under way after so long are cut off; 0 is no limit")
 	f.IntVar(&s.Workers, "workers", runtime.NumCPU(), "runs at a time")
 	f.BoolVar(&s.Blind, "no-invariants", false, "judge by what clients and logs tell alone")
-	f.IntVar(&s.Neighbours, "neighbours", 0, "carry out so many neighbours of every smaller run, too: its plan a little later, another seed. It is taken only if no fewer of\nthem fail alike, so that what is left is due to the plan, not to luck")
+	f.IntVar(&s.Neighbours, "neighbours", 0, "carry out so many neighbours of every smaller run, too: its plan a little later, another seed. It is taken only if no fewer of\nthem fail alike, and one line more if more of them do, so that what is left is due to the plan, not to luck")
 	f.BoolVar(&asJSON, "json", false, "print what is left as JSON")
 	f.StringVar(&out, "out", ".", "directory in which runs/ stands")
 	f.StringVar(&scenario, "as-scenario", "", "also write what is left to this file, as a scenario: options, plan and outcome as text. The words at the head of a\nfile that is there already stay")
