@@ -137,7 +137,7 @@ func doubted(p index.Part, what, why string, runs int) index.Part {
 func (h Hunt) CanaryPart(name string, t Tally, done bool) index.Part {
 	p := tallied(name, t)
 	p.Done = done
-	p.Invalid = 0 // they are what was wanted
+	p.Known = p.Invalid // they are what was wanted
 	p.Checks = append(p.Checks, index.Check{Name: checkCanary})
 	if t.Invalid > 0 {
 		p.Reason = fmt.Sprintf("%s was found in run %d", h.Run.Bug, t.Groups[0].First.Number)
@@ -178,6 +178,8 @@ func (p Proof) Part(name string, rows []BugRow, done bool, known []Known, today 
 		q.Known, q.Until, q.Expired = knownOn(known, q.Signature, today)
 		if r.Seed != 0 {
 			q.Replay = r.Again(p.Master)
+		} else { // no run showed it
+			q.Again = Line("bugs", "--budget", p.Budget, "--no-shrink", "--master", p.Master, r.Bug)
 		}
 		out.Problems = append(out.Problems, q)
 	}

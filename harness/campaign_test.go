@@ -73,9 +73,9 @@ func TestAHuntIsAPart(t *testing.T) {
 func TestTheCanaryMustBeFound(t *testing.T) {
 	h := Hunt{Run: Defaults(), Seeds: 50, UntilFirst: true}
 	h.Run.Bug = "ack-before-replication"
-	found := h.CanaryPart("canary", Tally{Runs: 3, Invalid: 1, Groups: []Group{{Signature: "lost: election", First: Failure{Number: 2}}}}, true)
-	if found.Status != index.Passed || found.Invalid != 0 || !strings.Contains(found.Reason, "run 2") {
-		t.Errorf("%s, %d invalid, %q", found.Status, found.Invalid, found.Reason)
+	found := h.CanaryPart("canary", Tally{Runs: 3, Valid: 2, Invalid: 1, Groups: []Group{{Signature: "lost: election", First: Failure{Number: 2}}}}, true)
+	if found.Status != index.Passed || found.Invalid != 1 || found.Known != 1 || found.Valid != 2 || !strings.Contains(found.Reason, "run 2") {
+		t.Errorf("%s, %d invalid, %d known, %q, expected the one that was wanted to be counted, and known", found.Status, found.Invalid, found.Known, found.Reason)
 	}
 	if missed := h.CanaryPart("canary", Tally{Runs: 50, Valid: 50}, true); missed.Status != index.Trouble || len(missed.Problems) != 1 {
 		t.Errorf("%+v, expected trouble", missed)
@@ -89,7 +89,7 @@ func TestTheCanaryMustBeFound(t *testing.T) {
 func TestAProofIsAPart(t *testing.T) {
 	rows := []BugRow{{Bug: "a", Status: BugFound}, {Bug: "b", Status: BugMissed, Shows: []string{"duplicate"}}, {Bug: "c", Status: BugOtherClass, Class: "duplicate", Number: 4, Seed: 5}}
 	known := []Known{{Signature: "not found: b", Reason: "too rare for a minute", Expires: "2026-12-31"}}
-	p := Proof{Master: 7}.Part("bugs", rows, true, known, time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC))
+	p := Proof{Master: 7, Budget: time.Minute}.Part("bugs", rows, true, known, time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC))
 	if p.Status != index.Failed || len(p.Checks) != 3 || len(p.Problems) != 2 {
 		t.Fatalf("%+v", p)
 	}
@@ -98,6 +98,9 @@ func TestAProofIsAPart(t *testing.T) {
 		case "b":
 			if q.Known == "" || q.Until != "2026-12-31" {
 				t.Errorf("%+v, expected it to be known", q)
+			}
+			if !strings.HasSuffix(q.Again, " bugs --budget 1m0s --no-shrink --master 7 b") {
+				t.Errorf("%+v, expected the line that searches for it", q)
 			}
 		case "c":
 			if q.Known != "" || !strings.Contains(q.Replay, "--bug c --master 7 --first 4") {

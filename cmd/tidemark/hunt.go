@@ -183,7 +183,9 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 	var told campaignTold
 	if h.Seeds > 1 {
 		campaign := harness.NewCampaign(huntLabel(c), begun, h.Master, againLine(c, h.Master))
-		campaign.Parts = append(campaign.Parts, h.Part("hunt", tally, c.Context().Err() == nil, w.allowVacuous, carried.kept))
+		part := h.Part("hunt", tally, c.Context().Err() == nil, w.allowVacuous, carried.kept)
+		part.Again = campaign.Again
+		campaign.Parts = append(campaign.Parts, part)
 		if told, err = keepCampaign(w.out, campaign, begun, c.Context().Err() == nil); err != nil {
 			carried.lost = errors.Join(carried.lost, err)
 		}

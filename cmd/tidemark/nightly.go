@@ -174,12 +174,17 @@ func (n *night) carryOut(c *cobra.Command) error {
 		if err != nil {
 			p = troubled(p, part, err)
 		}
+		if p.Again == "" {
+			p.Again = n.again(c, part)
+		}
 		p.Seconds, p.Load = time.Since(began).Seconds(), machineLoad()
 		fmt.Fprintf(log, "  %s after %v: %s\n", p.Status, time.Since(began).Round(time.Second), plain.Line(p.Reason))
 		campaign.Parts = append(campaign.Parts, p)
 		if c.Context().Err() != nil {
 			for _, missed := range parts[i+1:] {
-				campaign.Parts = append(campaign.Parts, harness.SkippedPart(missed, "the night was interrupted before it"))
+				left := harness.SkippedPart(missed, "the night was interrupted before it")
+				left.Again = n.again(c, missed)
+				campaign.Parts = append(campaign.Parts, left)
 			}
 		}
 		campaign.Seconds = time.Since(begun).Seconds()
@@ -209,6 +214,12 @@ func (n *night) carryOut(c *cobra.Command) error {
 	fmt.Fprint(c.OutOrStdout(), nightText(campaign, d))
 	fmt.Fprintf(c.OutOrStdout(), "page: %s\nagain: %s\n", page, campaign.Again)
 	return ended(exitOfCampaign(&campaign))
+}
+
+// again is the line that carries out one part of the night alone.
+func (n *night) again(c *cobra.Command, part string) string {
+	others := slices.DeleteFunc(slices.Clone(harness.NightParts), func(p string) bool { return p == part })
+	return harness.OptionsLine(c.Name(), givenBut(c, "master", "day", "without"), "--without", strings.Join(others, ","), "--day", n.today.Format(time.DateOnly), "--master", n.master)
 }
 
 // idle are the known failures that no part of a night has seen: mended, misspelt, or not looked for.
@@ -397,6 +408,7 @@ func (n *night) bugs(c *cobra.Command, share time.Duration) (index.Part, error) 
 		}
 		return row
 	})
+	p.Budget = nightBug
 	part := p.Part(harness.NightBugs, rows, !interrupted(), n.known, n.today)
 	again := []any{"bugs", "--budget", nightBug, "--no-shrink", "--master", n.master}
 	for _, e := range entries {

@@ -139,15 +139,17 @@ func (p *Part) VacuousShare() float64 {
 // a search for a known bug.
 func (p *Part) Verdicts() []string {
 	counts := []int{p.Valid, p.Invalid, p.Known, p.Vacuous, p.Unknown}
-	counted := p.Runs <= p.Errors || p.Valid+p.Invalid+p.Vacuous+p.Unknown > 0
 	out := make([]string, len(counts))
 	for i, n := range counts {
-		if out[i] = "–"; counted {
+		if out[i] = "–"; p.judged() {
 			out[i] = grouped(n)
 		}
 	}
 	return out
 }
+
+// judged reports whether a part counts its runs by their verdicts.
+func (p *Part) judged() bool { return p.Runs <= p.Errors || p.Valid+p.Invalid+p.Vacuous+p.Unknown > 0 }
 
 // Status is how the campaign ended: as the part of it that ended worst; Inconclusive if not one run was carried out.
 func (c *Campaign) Status() Status {

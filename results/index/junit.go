@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"strconv"
@@ -61,7 +62,8 @@ type junitSkipped struct {
 // bug that was missed are failures; trouble of the harness and what says nothing are errors; what is expected, or could not be carried out
 // here, is skipped. The last suite tells of the campaign as a whole: a case in it is an error if it was interrupted, and skipped if parts were.
 // Seed, commit and the line that carries the part out again are properties of the suite and stand in its system-out; those of a failure stand
-// in its text.
+// in its text. What has no line of its own has its part's, and a part that has none the campaign's; a property that nothing is known of is left out, and
+// so are verdicts that nobody counted.
 func JUnit(c Campaign) []byte {
 	var doc junitSuites
 	for i := range c.Parts {
@@ -82,11 +84,11 @@ func junitWhole(c Campaign) junitSuite {
 	s := junitSuite{
 		Name: class, Timestamp: c.Started.UTC().Format(junitTime), Hostname: "localhost", Package: "tidemark", ID: len(c.Parts), Tests: 1,
 		Time: strconv.FormatFloat(max(0, c.Seconds), 'f', 3, 64), Out: plain.Line(c.Headline()) + "\n",
-		Properties: []junitProperty{{"label", plain.Line(c.Label)}, {"master", strconv.FormatUint(c.Master, 10)}, {"again", plain.Line(c.Again)}, {"status", string(c.Status())}},
+		Properties: known([]junitProperty{{"label", c.Label}, {"master", strconv.FormatUint(c.Master, 10)}, {"again", c.Again}, {"status", string(c.Status())}}),
 	}
 	switch left := c.Left(); {
 	case !c.Done:
-		one.Error = &junitWrong{Message: plain.Line(left), Type: string(Interrupted), Text: plain.Line(left) + "\n"}
+		one.Error = &junitWrong{Message: plain.Line(left), Type: string(Interrupted), Text: plain.Line(left) + "\n" + againLine("", "again", c.Again)}
 		s.Errors = 1
 	case left != "":
 		one.Skipped = &junitSkipped{plain.Line(left)}
@@ -104,11 +106,11 @@ func junitPart(c Campaign, i int) junitSuite {
 	s := junitSuite{
 		Name: orWord(plain.Line(p.title()), "part"), Timestamp: c.Started.UTC().Format(junitTime), Hostname: "localhost", Package: "tidemark", ID: i,
 		Time: strconv.FormatFloat(max(0, p.Seconds), 'f', 3, 64),
-		Properties: []junitProperty{
-			{"master", strconv.FormatUint(c.Master, 10)}, {"commit", plain.Line(c.Commit)}, {"tool", plain.Line(c.Tool)}, {"build", plain.Line(c.Build)},
-			{"again", plain.Line(p.Again)}, {"status", plain.Line(string(p.Status))},
-		},
 	}
+	again := cmp.Or(p.Again, c.Again)
+	s.Properties = known([]junitProperty{
+		{"master", strconv.FormatUint(c.Master, 10)}, {"commit", c.Commit}, {"tool", c.Tool}, {"build", c.Build}, {"again", again}, {"status", string(p.Status)},
+	})
 	class := "tidemark." + plain.Line(p.title())
 	for _, check := range p.Checks {
 		one := junitCase{Name: plain.Line(check.Name), Class: class, Time: "0"}
@@ -118,7 +120,7 @@ func junitPart(c Campaign, i int) junitSuite {
 				found = append(found, q)
 			}
 		}
-		one.judge(found, p, check)
+		one.judge(found, p, check, again)
 		switch {
 		case one.Failure != nil:
 			s.Failures++
@@ -130,9 +132,7 @@ func junitPart(c Campaign, i int) junitSuite {
 		s.Cases = append(s.Cases, one)
 	}
 	s.Tests = len(s.Cases)
-	v := p.Verdicts()
-	s.Out = fmt.Sprintf("%s\n%s: %s valid, %s invalid (%s known), %s vacuous, %s unknown, %d errors\nmaster seed %d, commit %s\nagain: %s\n", plain.Line(p.Reason),
-		counted(p.Runs, "run"), v[0], v[1], v[2], v[3], v[4], p.Errors, c.Master, orWord(plain.Line(c.Commit), "unknown"), plain.Line(p.Again))
+	s.Out = fmt.Sprintf("%s\n%s\nmaster seed %d, commit %s\n%s", plain.Line(p.Reason), p.figures(), c.Master, orWord(plain.Line(c.Commit), "unknown"), againLine("", "again", again))
 	left := ""
 	if p.Left > 0 {
 		left = counted(p.Left, "further signature") + " of this part are not listed"
@@ -143,6 +143,33 @@ func junitPart(c Campaign, i int) junitSuite {
 		}
 	}
 	return s
+}
+
+// figures are how many runs a part had, and what they came to, as far as that was counted.
+func (p *Part) figures() string {
+	text := counted(p.Runs, "run") + ": "
+	if p.judged() {
+		text += fmt.Sprintf("%d valid, %d invalid (%d known), %d vacuous, %d unknown, ", p.Valid, p.Invalid, p.Known, p.Vacuous, p.Unknown)
+	}
+	return text + counted(p.Errors, "error")
+}
+
+// known are those properties of which something is known, in one line each.
+func known(all []junitProperty) (out []junitProperty) {
+	for _, p := range all {
+		if p.Value = plain.Line(p.Value); strings.TrimSpace(p.Value) != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// againLine is a line of a text that tells how to carry something out again; "" if nobody knows.
+func againLine(indent, word, line string) string {
+	if strings.TrimSpace(line) == "" {
+		return ""
+	}
+	return indent + word + ": " + plain.Line(line) + "\n"
 }
 
 // title is a part's name, and whose brokers ran if they were not this program's own.
@@ -157,8 +184,8 @@ func (p *Part) title() string {
 const junitTextMax = 64 << 10
 
 // judge says of a check what its problems make of it; the problems are in order of weight, those that nobody knows before the others of
-// their kind.
-func (one *junitCase) judge(found []Problem, p *Part, check Check) {
+// their kind. again carries the part out again.
+func (one *junitCase) judge(found []Problem, p *Part, check Check, again string) {
 	var worst *Problem
 	var known []string
 	for i := range found {
@@ -175,7 +202,7 @@ func (one *junitCase) judge(found []Problem, p *Part, check Check) {
 		if n := len(found) - 1; n > 0 {
 			message += fmt.Sprintf(" (and %s, see the text)", counted(n, "further signature"))
 		}
-		wrong := &junitWrong{Message: plain.Line(message), Type: plain.Line(string(worst.Kind)), Text: junitText(found)}
+		wrong := &junitWrong{Message: plain.Line(message), Type: plain.Line(string(worst.Kind)), Text: junitText(found, again)}
 		if worst.Kind == Violation || worst.Kind == Missed {
 			one.Failure = wrong
 		} else {
@@ -210,7 +237,7 @@ func joined(texts []string, between string, most int) string {
 
 // junitText tells of all that a check found: every signature first, of which a part has problemsMax at most, then as many of them in full as there is
 // room for.
-func junitText(found []Problem) string {
+func junitText(found []Problem, again string) string {
 	var out strings.Builder
 	if len(found) > 1 {
 		fmt.Fprintf(&out, "%s:\n", counted(len(found), "signature"))
@@ -221,14 +248,14 @@ func junitText(found []Problem) string {
 	}
 	full := make([]string, len(found))
 	for i := range found {
-		full[i] = found[i].full()
+		full[i] = found[i].full(again)
 	}
 	out.WriteString(joined(full, "", junitTextMax))
 	return strings.TrimRight(out.String(), "\n") + "\n"
 }
 
-// full is a problem with all ways to see it again.
-func (p *Problem) full() string {
+// full is a problem with all ways to see it again: if it has none of its own, by again, which carries out its part.
+func (p *Problem) full(again string) string {
 	text := fmt.Sprintf("%s\n  %s\n", plain.Line(p.Signature), plain.Line(p.told()))
 	switch {
 	case p.Count > 0 && p.Seed != 0:
@@ -236,13 +263,20 @@ func (p *Problem) full() string {
 	case p.Count > 0:
 		text += fmt.Sprintf("  in %s\n", counted(p.Count, "run"))
 	}
+	without := "again"
+	if p.Run != "" {
+		without += ", without its directory"
+	}
 	for _, l := range []struct{ word, value string }{
-		{"replay", p.Replay}, {"again, without its directory", p.Again}, {"report", reportOf(p.Run)}, {"what shrinking left of it", reportOf(p.Smallest)},
+		{"replay", p.Replay}, {without, p.Again}, {"report", reportOf(p.Run)}, {"what shrinking left of it", reportOf(p.Smallest)},
 		{"no longer known", p.Expired},
 	} {
 		if l.value != "" {
 			text += fmt.Sprintf("  %s: %s\n", l.word, plain.Line(l.value))
 		}
+	}
+	if p.Replay == "" && p.Again == "" {
+		text += againLine("  ", "again, with all of its part", again)
 	}
 	if p.Known != "" {
 		text += fmt.Sprintf("  known until %s: %s\n", plain.Line(p.Until), plain.Line(p.Known))

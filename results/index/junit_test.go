@@ -342,3 +342,60 @@ func TestEverySignatureIsInJUnit(t *testing.T) {
 		}
 	}
 }
+
+// TestJUnitHasFiguresAndLinesOrNone: every case that fails or errs says how to carry it out again, by a line of its own, its part's or the campaign's; no property
+// is empty; and verdicts that nobody counted are not told of.
+func TestJUnitHasFiguresAndLinesOrNone(t *testing.T) {
+	c := readNight(t, "x", 0, "canary: the canary\n  trouble the canary; the canary was not found; 1\ncorpus: a.txt, conclusive\n  violation a.txt; lost: election; 1\n  inconclusive conclusive; no run in corpus; 0\n"+
+		"bugs: b\n  missed b; not found: b; 1").Campaign
+	c.Again, c.Done = "tidemark nightly --master 7", false
+	c.Parts[1].Again = "tidemark nightly --without canary --master 7"
+	c.Parts[1].Problems[0].Replay = "tidemark run --scenario a.txt --bug ''"
+	c.Parts[1].Valid, c.Parts[1].Invalid = 99, 1
+	c.Parts[2].Valid = 0 // nobody counts them
+	var doc junitSuites
+	if err := xml.Unmarshal(JUnit(c), &doc); err != nil {
+		t.Fatal(err)
+	}
+	told := ""
+	for _, s := range doc.Suites {
+		for _, p := range s.Properties {
+			if p.Value == "" {
+				t.Errorf("%s: the property %s is empty", s.Name, p.Name)
+			}
+			if p.Name == "again" {
+				told += fmt.Sprintf("%s: %s\n", s.Name, p.Value)
+			}
+		}
+		if strings.Contains(s.Out, "–") || strings.Contains(s.Out, "again: \n") {
+			t.Errorf("%s says %s", s.Name, s.Out)
+		}
+		if line, figures := strings.Split(s.Out, "\n")[1], s.Name != "campaign"; figures {
+			told += "  " + line + "\n"
+		}
+		for _, one := range s.Cases {
+			for _, wrong := range []*junitWrong{one.Failure, one.Error} {
+				if wrong != nil {
+					_, line, _ := strings.Cut(wrong.Text, "tidemark ")
+					told += fmt.Sprintf("  %s: %s\n", one.Name, strings.Split(line, "\n")[0])
+				}
+			}
+		}
+	}
+	want := `canary: tidemark nightly --master 7
+  100 runs: 100 valid, 0 invalid (0 known), 0 vacuous, 0 unknown, 0 errors
+  the canary: nightly --master 7
+corpus: tidemark nightly --without canary --master 7
+  100 runs: 99 valid, 1 invalid (0 known), 0 vacuous, 0 unknown, 0 errors
+  a.txt: run --scenario a.txt --bug ''
+  conclusive: nightly --without canary --master 7
+bugs: tidemark nightly --master 7
+  100 runs: 0 errors
+  b: nightly --master 7
+campaign: tidemark nightly --master 7
+  carried out as a whole: nightly --master 7
+`
+	if told != want {
+		t.Errorf("told:\n%sexpected:\n%s", told, want)
+	}
+}
