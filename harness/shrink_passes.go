@@ -334,14 +334,17 @@ func plainerTargets(run history.Run, targets []nemesis.Target) (out [][]nemesis.
 	return out
 }
 
-// plainerRoles lists the roles that tell more than a target does.
+// plainerRoles lists the roles that tell more than a target does. In a run that is like a target the controller is not one of them: which broker that
+// is there depends on which of them was ready first.
 func plainerRoles(run history.Run, t nemesis.Target) (out []nemesis.Target) {
 	p := t.Partition
 	switch t.Role {
 	case nemesis.ISR, nemesis.OSR:
 	case nemesis.Number, nemesis.Random:
 		p = history.Partition{Topic: run.Topic}
-		out = append(out, nemesis.Target{Role: nemesis.Controller})
+		if run.Like == "" {
+			out = append(out, nemesis.Target{Role: nemesis.Controller})
+		}
 	default:
 		return nil
 	}
