@@ -165,3 +165,20 @@ func TestSeverityTable(t *testing.T) {
 		}
 	}
 }
+
+// TestABaselineIsNamed: a run without faults is valid as a baseline, and its verdict says so; of a history that another harness recorded nobody knows what else
+// was done.
+func TestABaselineIsNamed(t *testing.T) {
+	for _, c := range []struct {
+		world, plan string
+		named       bool
+	}{{"sim", "# nothing\n", true}, {"docker", "", true}, {"", "", false}} {
+		g := newGenerator(1, 600)
+		h, run := g.generate(), testRun(g.partitions)
+		h.Faults, run.World, run.Plan = nil, c.world, c.plan
+		v := Check(run, h, Options{})
+		if v.Status != Valid || strings.HasPrefix(v.Reason, "A baseline, without faults") != c.named {
+			t.Errorf("world %q, plan %q: %s: %s; expected it to be named a baseline: %v", c.world, c.plan, v.Status, v.Reason, c.named)
+		}
+	}
+}

@@ -14,6 +14,7 @@ type activity struct {
 	stats     Stats
 	completed int64
 	planned   bool  // the plan has faults
+	baseline  bool  // it has none, and nobody else did anything either
 	changed   bool  // an outcome, a leader or an ISR, after the first fault was applied; or a value was sent again
 	fault     int64 // index at which the first fault that was observed had been applied, never if none was
 }
@@ -24,6 +25,7 @@ func measure(run history.Run, h *history.History) activity {
 	firstFault := a.countFaults(h)
 	a.fault = firstFault
 	a.planned = a.stats.Faults > 0 || planHasFaults(run.Plan)
+	a.baseline = !a.planned && run.World != "" // of another harness' history nobody knows
 	a.countOps(h, firstFault)
 	a.countSteps(h, firstFault)
 	for i := range h.Dumps {

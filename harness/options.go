@@ -237,7 +237,7 @@ func checkFaults(run history.Run) error {
 	can := abilities(run)
 	for _, kind := range strings.Split(run.Faults, ",") {
 		if !slices.Contains(can, world.Ability(kind)) {
-			return fmt.Errorf("faults: %q, expected some of %v, with commas between them", kind, slices.Sorted(slices.Values(can)))
+			return fmt.Errorf("faults: %q, expected some of %v, with commas between them, or none for a run without faults", kind, slices.Sorted(slices.Values(can)))
 		}
 	}
 	return nil

@@ -203,7 +203,7 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 		if tally.Runs == 0 && tally.Errors == 0 {
 			fmt.Fprintln(out, "inconclusive: no run came to its end")
 		}
-		if h.Run.Plan != "" {
+		if h.Run.Plan != "" && h.Run.Plan != noFaults {
 			fmt.Fprintf(out, "the plan broke the contract in %d of %d runs\n", tally.Invalid, tally.Runs)
 		}
 		for _, f := range tally.Failures {

@@ -32,6 +32,9 @@ func runCommand() *cobra.Command {
 			if run.World == worldAuto {
 				run.World = chooseWorld(c)
 			}
+			if tour && o.run.Faults == faultless {
+				return usage(fmt.Errorf("--faults %s and --tour exclude each other: each is the plan of the run", faultless))
+			}
 			if tour && o.planFile != "" {
 				return usage(errors.New("--plan and --tour exclude each other: each is the plan of the run"))
 			}

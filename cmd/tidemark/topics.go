@@ -20,7 +20,7 @@ func planTopic() *cobra.Command {
 
 const planText = `
 A plan is a text file with one fault a line: when it strikes, what it does to whom, and for how long. # starts a comment, columns are
-free. A plan without faults is a baseline. run --plan FILE and hunt --plan FILE read one; without it the seed draws one, which plan.txt
+free. A plan has a fault at least: --faults none is a baseline, without any. run --plan FILE and hunt --plan FILE read one; without it the seed draws one, which plan.txt
 in the run's directory holds and the next run can take over.
 
     at 2s                     partition leader(orders/0) | rest   for 5s
