@@ -198,3 +198,53 @@ func TestAScenarioThatSaysNothingWasNotLookedAt(t *testing.T) {
 		t.Errorf("not looked at: %v of %v, expected the last two", got, p.Checks)
 	}
 }
+
+// TestWhatIsKeptIsBelieved: whatever a night may come to, its campaign is one that is believed when it is read.
+func TestWhatIsKeptIsBelieved(t *testing.T) {
+	now := time.Date(2026, 11, 30, 2, 0, 0, 0, time.UTC)
+	fail := func(status checker.Status, signature, known string) Failure {
+		return Failure{Seed: 5, Number: 3, Status: status, Signature: signature, Known: known}
+	}
+	lost, duplicate, skip := fail(checker.Invalid, "lost: election", ""), fail(checker.Invalid, "duplicate: retry", "it waits"), fail(checker.Invalid, "skip: restart", "")
+	of := lost
+	of.Number = -1
+	h := Hunt{Run: Defaults(), Seeds: 10, Today: now, Corpus: []CorpusRun{{Name: "a.txt", Signature: lost.Signature}}}
+	kept := func(int) Kept { return Kept{Run: "20261130T020000Z-5"} }
+	parts := []index.Part{UnbegunPart(NightBugs), UnbegunPart(NightCanary), SkippedPart(NightKafka, "no engine answers")}
+	for _, done := range []bool{true, false} {
+		for _, tally := range []Tally{
+			{}, {Runs: 3, Valid: 3}, {Runs: 3, Vacuous: 3, Failures: []Failure{fail(checker.Vacuous, "", "")}},
+			{Runs: 7, Valid: 2, Invalid: 5, Known: 1, Failures: []Failure{of, lost, lost, duplicate, skip}},
+			{Runs: 9, Valid: 2, Invalid: 3, Known: 3, Unknown: 2, Errors: 2, Failures: []Failure{duplicate, duplicate, duplicate, fail(checker.Unknown, "", ""), fail(checker.Unknown, "", ""), fail("error", "", ""), fail("error", "", "")}},
+		} {
+			parts = append(parts, h.Part("hunt", tally, done, 5, kept), Doubted(h.Part("corpus", tally, done, 100, kept), "not the whole corpus", "there was no time"))
+			tally.Groups, tally.Known = groups(tally.Failures), 0 // nobody excuses a canary
+			parts = append(parts, h.CanaryPart(NightCanary, tally, done))
+		}
+		rows := []BugRow{{Bug: "a", Status: BugFound, Runs: 4, Errors: 1}, {Bug: "b", Status: BugMissed, Runs: 9, Seed: 5}, {Bug: "c", Status: BugStarved, Errors: 2}}
+		for n := range len(rows) + 1 {
+			parts = append(parts, Proof{}.Part(NightBugs, rows[:n], done, nil, now))
+		}
+	}
+	for i := range parts {
+		c := NewCampaign("nightly", now, 7, "tidemark nightly")
+		c.Parts, c.Done = append(c.Parts, parts[i]), true
+		if err := c.Believable("20261130T020000Z-nightly-7", now); err != nil {
+			t.Errorf("%+v: %v", parts[i], err)
+		}
+	}
+	var many []Failure
+	for n := range 3 * failuresMax {
+		many = append(many, fail(checker.Invalid, fmt.Sprint("lost: ", n), ""))
+	}
+	tally := newTally()
+	for _, f := range many {
+		tally.Runs++
+		tally.Invalid++
+		tally.fail(f)
+	}
+	c := NewCampaign("nightly", now, 7, "tidemark nightly")
+	if c.Parts = append(c.Parts, h.Part("hunt", tally, true, 5, kept)); c.Believable("20261130T020000Z-nightly-7", now) != nil {
+		t.Errorf("a hunt that failed in each of %d ways is not believed: %v", len(many), c.Believable("", now))
+	}
+}

@@ -10,12 +10,12 @@ import (
 // The parts of a night, in the order in which they are carried out: first what says whether the others can be trusted, then what is cheap, and
 // last what needs a container engine.
 const (
-	NightCanary     = "canary"     // a known bug that must be found
-	NightCorpus     = "corpus"     // what failed once
-	NightHunt       = "hunt"       // random search
-	NightBugs       = "bugs"       // known bugs by random search
-	NightContainers = "containers" // this program's own brokers in containers
-	NightKafka      = "kafka"      // Apache Kafka in containers
+	NightCanary     = index.PartCanary // a known bug that must be found
+	NightCorpus     = "corpus"         // what failed once
+	NightHunt       = "hunt"           // random search
+	NightBugs       = index.PartBugs   // known bugs by random search
+	NightContainers = "containers"     // this program's own brokers in containers
+	NightKafka      = "kafka"          // Apache Kafka in containers
 )
 
 // NightParts lists them in that order.

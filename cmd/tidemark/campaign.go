@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"time"
@@ -8,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tidemark/harness"
+	"tidemark/history/plain"
 	"tidemark/results/index"
 )
 
@@ -24,14 +27,22 @@ type huntTold struct {
 }
 
 // keepCampaign writes a campaign that is over; done says that it was not interrupted.
-func keepCampaign(out string, c index.Campaign, begun time.Time, done bool) (campaignTold, error) {
+func keepCampaign(out string, log io.Writer, c index.Campaign, begun time.Time, done bool) (campaignTold, error) {
 	c.Done, c.Seconds = done, time.Since(begun).Seconds()
 	name, err := index.Create(out, c)
 	if err != nil {
 		return campaignTold{}, err
 	}
-	d, err := index.Write(out, name, c)
+	d, err := index.Write(out, name, c, time.Now())
+	tellUnread(log, d.Unread)
 	return campaignTold{filepath.Join(out, "campaigns", name, "index.html"), d}, err
+}
+
+// tellUnread tells what could not be read, or is not to be believed, and why.
+func tellUnread(w io.Writer, what []string) {
+	for _, text := range what {
+		fmt.Fprintln(w, "tidemark: not read:", plain.Line(text))
+	}
 }
 
 // huntLabel is what a hunt is about, so that it is compared with those before it that were about the same: its options.

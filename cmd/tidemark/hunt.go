@@ -186,7 +186,7 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 		part := h.Part("hunt", tally, c.Context().Err() == nil, w.allowVacuous, carried.kept)
 		part.Again = campaign.Again
 		campaign.Parts = append(campaign.Parts, part)
-		if told, err = keepCampaign(w.out, campaign, begun, c.Context().Err() == nil); err != nil {
+		if told, err = keepCampaign(w.out, log, campaign, begun, c.Context().Err() == nil); err != nil {
 			carried.lost = errors.Join(carried.lost, err)
 		}
 	}

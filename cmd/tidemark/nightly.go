@@ -189,13 +189,14 @@ func (n *night) carryOut(c *cobra.Command) error {
 		}
 		campaign.Seconds = time.Since(begun).Seconds()
 		campaign.Done = i == len(parts)-1 && c.Context().Err() == nil
-		if d, err = index.Write(n.w.out, name, campaign); err != nil {
+		if d, err = index.Write(n.w.out, name, campaign, time.Now()); err != nil {
 			return trouble(err)
 		}
 		if c.Context().Err() != nil {
 			break
 		}
 	}
+	tellUnread(log, d.Unread)
 	pruned, err := index.Prune(n.w.out, n.keep, time.Now(), false)
 	if err != nil {
 		return trouble(err)

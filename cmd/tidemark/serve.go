@@ -34,7 +34,7 @@ func serveCommand() *cobra.Command {
 			if port < 0 || port > 65535 {
 				return usage(fmt.Errorf("--port %d, expected 0 (any that is free) to 65535", port))
 			}
-			s, err := index.NewServer(dirOf(args))
+			s, err := index.NewServer(dirOf(args), time.Now)
 			if err != nil {
 				return usage(err)
 			}
@@ -101,7 +101,7 @@ func indexCommand() *cobra.Command {
 			"hunt and nightly do so themselves. With --json the index is printed and nothing is written.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			x, err := index.Read(dirOf(args))
+			x, err := index.Read(dirOf(args), time.Now())
 			if err != nil {
 				return usage(err)
 			}
@@ -112,9 +112,7 @@ func indexCommand() *cobra.Command {
 				return trouble(err)
 			}
 			fmt.Fprintf(c.OutOrStdout(), "%s: %s and %s\n", filepath.Join(dirOf(args), "campaigns", "index.html"), counted(len(x.Campaigns), "campaign"), counted(len(x.Runs), "run"))
-			for _, text := range x.Unread {
-				fmt.Fprintln(c.ErrOrStderr(), "tidemark: not read:", plain.Line(text))
-			}
+			tellUnread(c.ErrOrStderr(), x.Unread)
 			return nil
 		},
 	}
@@ -131,7 +129,7 @@ type retentionFlags struct {
 
 func (r *retentionFlags) register(c *cobra.Command, age string, count int, bytes string) {
 	c.Flags().StringVar(&r.age, "keep-age", age, fmt.Sprintf("how long a run stays, such as 30d or 12h; one that failed stays %d times as long. 0 is no bound", index.FailingTimes))
-	c.Flags().IntVar(&r.count, "keep-count", count, "how many runs stay; those that failed longest. 0 is no bound")
+	c.Flags().IntVar(&r.count, "keep-count", count, "how many runs stay, besides those that may be under way; those that failed longest. 0 is no bound")
 	c.Flags().StringVar(&r.bytes, "keep-bytes", bytes, "how large all runs may be together, such as 2g; those that failed stay longest. 0 is no bound")
 }
 
@@ -185,15 +183,22 @@ func tellStaying(w io.Writer, kept []string) {
 	}
 }
 
+// isDir reports whether a directory has another in it.
+func isDir(dir, name string) bool {
+	info, err := os.Stat(filepath.Join(dir, name))
+	return err == nil && info.IsDir()
+}
+
 func pruneCommand() *cobra.Command {
 	var keep retentionFlags
 	var dry, asJSON bool
 	c := &cobra.Command{
 		Use:   "prune [DIR]",
 		Short: "Remove runs that are too old or too many; failing ones stay longest",
-		Long: "Removes directories of DIR/runs (DIR is . without one) until the bounds hold: first what is too old, then runs that did not fail, then failing\n" +
-			"ones of whose signature there is a newer run, and last the newest of each signature, the oldest first. Campaigns stay: they are small, and the\n" +
-			"trend is made of them. A run that may be under way is left alone. What is no run of this program stays, and is named: a directory that has not\n" +
+		Long: "Removes directories of DIR/runs (DIR is . without one) until the bounds hold: first what is too old, then runs that were killed, then those that\n" +
+			"did not fail, then failing ones of whose signature there is a newer run, and last the newest of each signature, the oldest first. Campaigns stay:\n" +
+			"they are small, and the trend is made of them. A run that may be under way, one of the last twelve hours that has not told how it ended, is left\n" +
+			"alone and is none of those counted. What is no run of this program stays, and is named: a directory that has not\n" +
 			"the name that its run.json calls for, such as a copy, and one that holds a file that this program did not write there.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -205,6 +210,9 @@ func pruneCommand() *cobra.Command {
 				return usage(err)
 			} else if !info.IsDir() {
 				return usage(fmt.Errorf("%s is a file, expected the directory that runs/ stands in", dirOf(args)))
+			}
+			if !isDir(dirOf(args), "runs") && !isDir(dirOf(args), "campaigns") {
+				return usage(fmt.Errorf("%s has neither runs/ nor campaigns/, so nothing that could be removed: expected the directory that they stand in", dirOf(args)))
 			}
 			pruned, err := index.Prune(dirOf(args), r, time.Now(), dry)
 			names := pruned.Removed

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestAnArchiveLeavesOutNothing: a run whose directory holds what no archive does is not archived, neither by a command nor by the server, and what that is is named.
@@ -34,7 +35,7 @@ func TestAnArchiveLeavesOutNothing(t *testing.T) {
 		if err := Archive(&out, dir); what == "" && err != nil || what != "" && (err == nil || !strings.Contains(err.Error(), what) || out.Len() > 0) {
 			t.Errorf("%v and %d bytes, expected %q", err, out.Len(), what)
 		}
-		server, err := NewServer(root)
+		server, err := NewServer(root, func() time.Time { return noon })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -27,9 +28,9 @@ func nights(t *testing.T) (root string) {
 		"hunt: loss, skip, twice\n  violation twice; twice: retry; 4\n  violation loss; lost: election; 5\n  violation skip; skipped: recovery; 1; known until 2026-12-31: waits for the next release\ncorpus: kept.txt for gap: truncation",
 	} {
 		c := readNight(t, "", i, story).Campaign
-		c.Again = fmt.Sprintf("tidemark nightly --master %d", i)
+		c.Started, c.Again = noon.Add(time.Duration(i-12)*time.Hour), fmt.Sprintf("tidemark nightly --master %d", i)
 		for j := range c.Parts[0].Problems {
-			c.Parts[0].Problems[j].Run, c.Parts[0].Problems[j].Replay = fmt.Sprintf("20261130T02010%dZ-7", j), fmt.Sprintf("tidemark replay runs/20261130T02010%dZ-7", j)
+			c.Parts[0].Problems[j].Seed, c.Parts[0].Problems[j].Run, c.Parts[0].Problems[j].Replay = 7, fmt.Sprintf("20261130T02010%dZ-7", j), fmt.Sprintf("tidemark replay runs/20261130T02010%dZ-7", j)
 		}
 		create(t, root, c)
 	}
@@ -48,7 +49,7 @@ func nights(t *testing.T) (root string) {
 			}
 		}
 	}
-	x, err := Read(root)
+	x, err := Read(root, noon)
 	if err != nil {
 		t.Fatal(err)
 	}

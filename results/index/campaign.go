@@ -75,6 +75,12 @@ type Campaign struct {
 	Parts      []Part `json:"parts"`
 }
 
+// The parts whose runs have a known bug on, which is to be found.
+const (
+	PartCanary = "canary"
+	PartBugs   = "bugs"
+)
+
 // Part is a part of a campaign: a hunt, a corpus, the known bugs, runs in containers.
 type Part struct {
 	Name    string  `json:"name"`
@@ -263,18 +269,23 @@ func (p *Part) Settle() {
 		q.Check, q.Signature = clip(q.Check, nameMax), clip(q.Signature, nameMax)
 	}
 	p.Reason = clip(p.Reason, textMax)
-	if p.Status == Skipped {
-		return
+	if p.Status != Skipped {
+		p.Status = p.settled()
 	}
-	p.Status = Passed
+}
+
+// settled is the status that its problems make of a part that was not skipped.
+func (p *Part) settled() Status {
+	status := Passed
 	if !p.Done {
-		p.Status = Interrupted
+		status = Interrupted
 	}
 	for i := range p.Problems {
-		if s := p.Problems[i].status(); rank[s] > rank[p.Status] {
-			p.Status = s
+		if s := p.Problems[i].status(); rank[s] > rank[status] {
+			status = s
 		}
 	}
+	return status
 }
 
 var kindRank = map[Kind]int{Violation: 0, Missed: 1, Broken: 2, Doubt: 3}

@@ -51,7 +51,7 @@ func TestNoContradictionIsBelieved(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		x, err := Read(root)
+		x, err := Read(root, noon)
 		if err != nil || len(x.Runs) != 1 {
 			t.Fatalf("%v, %v, expected one run", x.Runs, err)
 		}
@@ -79,9 +79,9 @@ func TestNoContradictionIsBelieved(t *testing.T) {
 // of the others is lost; a campaign that took next to no time has no endless speed.
 func TestABadCampaignIsOneRow(t *testing.T) {
 	root, _ := site(t)
-	quick := Campaign{Label: "quick", Done: true, Parts: []Part{{Name: "hunt", Status: Passed, Done: true, Runs: 1, Valid: 1, Seconds: 5e-324, World: 1e12}}}
+	quick := Campaign{Label: "quick", Started: noon, Done: true, Parts: []Part{{Name: "hunt", Status: Passed, Done: true, Runs: 1, Valid: 1, Seconds: 5e-324, World: 1e12}}}
 	create(t, root, quick)
-	x, err := Read(root)
+	x, err := Read(root, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,14 +96,14 @@ func TestABadCampaignIsOneRow(t *testing.T) {
 		if text == string(good) {
 			t.Fatalf("there is no %s in %s", bad[0], good)
 		}
-		dir := filepath.Join(root, campaignsDir, "20261101T000000Z-bad")
+		dir := filepath.Join(root, campaignsDir, "20261130T120000Z-quick-0-7")
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(dir, campaignFile), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		x, err := Read(root)
+		x, err := Read(root, noon)
 		if err != nil || len(x.Campaigns) != before || len(x.Unread) != unread+1 || !strings.Contains(strings.Join(x.Unread, "\n"), "expected") {
 			t.Errorf("%d, %s: %d campaigns, unread %q, %v, expected %d and one row more", i, bad[1], len(x.Campaigns), x.Unread, err, before)
 		}
@@ -119,7 +119,7 @@ func TestAHistoryOfAnotherRunIsDamage(t *testing.T) {
 	const name = "20261129T020102Z-9"
 	path := filepath.Join(root, runsDir, name, historyFile)
 	look := func() Run {
-		x, err := Read(root)
+		x, err := Read(root, noon)
 		if err != nil {
 			t.Fatal(err)
 		}

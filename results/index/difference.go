@@ -43,6 +43,7 @@ type Difference struct {
 	Name     string   `json:"name"`               // of the campaign
 	Previous string   `json:"previous,omitempty"` // the campaign before it, "" if it is the first
 	Changes  []Change `json:"changes"`            // in order of Standings
+	Unread   []string `json:"unread,omitempty"`   // campaigns that could not be read, or are not to be believed, in words: nothing was compared with them
 }
 
 // Of lists the changes of one standing.
@@ -75,9 +76,14 @@ func (d *Difference) Sentence() string {
 		what = "nothing failed"
 	}
 	if d.Previous == "" {
-		return what + "; the first campaign of its label"
+		what += "; the first campaign of its label"
+	} else {
+		what += ", since " + d.Previous
 	}
-	return what + ", since " + d.Previous
+	if n := len(d.Unread); n > 0 {
+		what += fmt.Sprintf(", without %s that could not be read or believed", counted(n, "campaign"))
+	}
+	return what
 }
 
 // Stored is a campaign under the name of its directory.

@@ -18,7 +18,7 @@ func hostileCampaign() Campaign {
 		Again: hostile[10], Master: 1<<64 - 1, Done: true}
 	for i, text := range hostile {
 		next := hostile[(i+1)%len(hostile)]
-		p := Part{Name: text, Subject: next, Reason: text + next, Again: text, Done: true, Runs: 3, Checks: []Check{{Name: text, Signature: next}, {Name: "quiet"}}}
+		p := Part{Name: text, Subject: next, Reason: text + next, Again: text, Done: true, Runs: 3, Valid: 1, Invalid: 2, Known: 1, Checks: []Check{{Name: text, Signature: next}, {Name: "quiet"}}}
 		for j, kind := range []Kind{Violation, Missed, Doubt, Broken} {
 			p.Problems = append(p.Problems, Problem{Check: text, Kind: kind, Signature: fmt.Sprint(text, j), Count: 1, Reason: next, Seed: 7, Replay: text, Run: text, Expired: next},
 				Problem{Check: text, Kind: kind, Signature: fmt.Sprint(next, j), Count: 1, Reason: next, Known: text, Until: text})

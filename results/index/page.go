@@ -61,10 +61,13 @@ type page struct {
 	Sections  []section
 	Runs      []runRow
 	RunsLeft  int
-	Unread    []string
+	Unread    []unread
 	Left      int
 	Campaigns bool // there are any
 }
+
+// unread is what could not be read, or is not to be believed, and why.
+type unread struct{ What, Why string }
 
 // section is what a page tells of the campaigns of one label.
 type section struct {
@@ -122,11 +125,12 @@ type runRow struct {
 // WritePage writes the page of the index, or of one campaign if name is not "". served says that it is tidemark serve that asks.
 func (x *Index) WritePage(w io.Writer, name string, served bool) error {
 	p := page{Up: "../", Policy: policy, Style: template.CSS(styleText), Script: template.JS(scriptText), Title: "Tidemark: runs and campaigns", Served: served, Left: x.Left, Campaigns: len(x.Campaigns) > 0}
-	if name == "" {
-		for _, text := range x.Unread {
-			p.Unread = append(p.Unread, plain.Line(text))
-		}
-	} else {
+	for _, text := range x.Unread {
+		what, why, _ := strings.Cut(text, ": ")
+		p.Unread = append(p.Unread, unread{plain.Line(what), plain.Line(why)})
+	}
+	if name != "" {
+		p.Unread = nil // they stand on the page of all
 		p.Up, p.One = "../../", true
 		p.Title = "Tidemark: " + plain.Line(name)
 	}
@@ -181,6 +185,7 @@ func (x *Index) section(of []Stored, up string) section {
 	c := of[len(of)-1]
 	differences := Differences(of)
 	d := differences[len(differences)-1]
+	d.Unread = x.unread()
 	s := section{Label: c.Label, Name: c.Name, Campaign: c.Campaign, Status: c.Campaign.Status(), Sum: c.Sum(), Sentence: d.Sentence(), Trends: charts(Trend(of), up)}
 	s.Points = Trend(of)
 	slices.Reverse(s.Points)

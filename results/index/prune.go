@@ -25,7 +25,7 @@ type Pruned struct {
 // Prune removes the runs that a retention does not keep; with dry it only tells of them. What goes is a directory that Create of package results
 // made, under the name that it gave, with no file in it but those that this program writes. All else stays, whatever the bounds, and is told of.
 func Prune(root string, r Retention, now time.Time, dry bool) (Pruned, error) {
-	x, err := Read(root)
+	x, err := Read(root, now)
 	if err != nil {
 		return Pruned{}, err
 	}
@@ -66,10 +66,11 @@ const busyFor = 12 * time.Hour
 // kept is a run as retention sees it.
 func (r *Run) kept(now time.Time) Kept {
 	begun := r.Status == "" || r.UnderWay
+	busy := begun && now.Sub(r.Started) < busyFor
+	killed := begun && !busy && !r.Damaged
 	return Kept{
-		Name: r.Name, Started: r.Started, Bytes: r.Bytes, Signature: r.Signature,
-		Failing: r.Status != checker.Valid && r.Status != checker.Vacuous,
-		Busy:    begun && now.Sub(r.Started) < busyFor,
+		Name: r.Name, Started: r.Started, Bytes: r.Bytes, Signature: r.Signature, Busy: busy, Killed: killed,
+		Failing: r.Status != checker.Valid && r.Status != checker.Vacuous && !killed,
 	}
 }
 

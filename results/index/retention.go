@@ -10,7 +10,7 @@ import (
 // Retention says how much stays. The zero value keeps everything.
 type Retention struct {
 	Age   time.Duration // of a run that did not fail; one that did stays FailingTimes as long
-	Count int           // runs
+	Count int           // runs, but for those that may be under way
 	Bytes int64         // of all runs together
 }
 
@@ -25,6 +25,7 @@ type Kept struct {
 	Failing   bool   // it is invalid or unknown, or nobody can tell
 	Signature string // of what it failed of; "" if it has none
 	Busy      bool   // it may be under way still
+	Killed    bool   // it never told how it ended: there is nothing to be looked at
 }
 
 // Check looks whether the bounds can be meant.
@@ -41,8 +42,9 @@ func (r Retention) Check() error {
 }
 
 // Removed names the runs that go, in the order in which they go. Those that are too old go in any case. Then, until count and bytes hold, the
-// runs that did not fail go first, then the failing ones of whose signature there is a newer run, and last the newest of each signature;
-// among these the oldest first. A run that may be under way is left alone.
+// runs that were killed go first, then those that did not fail, then the failing ones of whose signature there is a newer run, and last the newest of
+// each signature; among these the oldest first. A run that may be under way is left alone, and is none of those that are counted: as long as nobody knows
+// what comes of it, nothing goes for its sake but for want of room.
 func (r Retention) Removed(runs []Kept, now time.Time) []string {
 	newest := map[string]string{}
 	order := slices.Clone(runs)
@@ -52,17 +54,21 @@ func (r Retention) Removed(runs []Kept, now time.Time) []string {
 		if k.Failing && k.Signature != "" {
 			newest[k.Signature] = k.Name
 		}
-		count++
+		if !k.Busy {
+			count++
+		}
 		bytes += k.Bytes
 	}
 	worth := func(k Kept) int {
 		switch {
-		case !k.Failing:
+		case k.Killed:
 			return 0
-		case newest[k.Signature] != k.Name:
+		case !k.Failing:
 			return 1
-		default:
+		case newest[k.Signature] != k.Name:
 			return 2
+		default:
+			return 3
 		}
 	}
 	slices.SortStableFunc(order, func(a, b Kept) int { return cmp.Compare(worth(a), worth(b)) })

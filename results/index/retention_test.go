@@ -14,7 +14,8 @@ import (
 
 var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 
-// day is a run of so many days ago: NAME, with f behind it if it failed and its signature behind that.
+// days are runs of so many days ago: a letter, b of one that may be under way, k of one that was killed, and the days, with the signature behind a colon if
+// it failed.
 func days(t *testing.T, told string) (out []Kept) {
 	t.Helper()
 	for word := range strings.FieldsSeq(told) {
@@ -27,7 +28,7 @@ func days(t *testing.T, told string) (out []Kept) {
 		if _, signature, failed = strings.Cut(word, ":"); !failed {
 			signature = ""
 		}
-		out = append(out, Kept{Name: word, Started: noon.AddDate(0, 0, -ago), Bytes: 10, Failing: failed, Signature: signature, Busy: name == "b"})
+		out = append(out, Kept{Name: word, Started: noon.AddDate(0, 0, -ago), Bytes: 10, Failing: failed, Signature: signature, Busy: name == "b", Killed: name == "k"})
 	}
 	return out
 }
@@ -46,7 +47,11 @@ func TestRetention(t *testing.T) {
 		{"then the newest of each signature", "f2:x f4:y", Retention{Count: 1}, "f4:y"},
 		{"by bytes", "a1 a2 f3:x", Retention{Bytes: 20}, "a2"},
 		{"what is gone by age counts no more", "a20 a1 a2", Retention{Age: 10 * day, Count: 2}, "a20"},
-		{"a run that may be under way stays", "b1 a2", Retention{Count: 1}, "a2"},
+		{"a run that may be under way stays", "b1 a2 a3", Retention{Bytes: 20}, "a3"},
+		{"and does not count", "b1 a2 a3", Retention{Count: 1}, "a3"},
+		{"nor does anything go for it", "b1 b2 a3", Retention{Count: 1}, ""},
+		{"one that was killed goes before all others", "a4 k1 k2 f5:x", Retention{Count: 2}, "k2 k1"},
+		{"and when it is too old", "k11 k9", Retention{Age: 10 * day}, "k11"},
 		{"an unknown failure has no sibling", "f1: f2: a3", Retention{Count: 1}, "a3 f2:"},
 	} {
 		if got := strings.Join(c.retention.Removed(days(t, c.runs), noon), " "); got != c.want {
@@ -124,6 +129,7 @@ func TestPruneLeavesWhatIsNotItsOwn(t *testing.T) {
 	lay(begun+"-2", map[string]string{"run.json": hour, "results.json": results("")})
 	lay(old, map[string]string{"run.json": long, "plan.txt": "", ".results.json.123": "{", "shrink.json": "{}", "broker-1.log": "x", "trace.hashes": ""})
 	lay(old+"-2", map[string]string{"run.json": long})
+	lay("20261129T120000Z-42", map[string]string{"run.json": run(noon.AddDate(0, 0, -1)), "results.json": results(`"underWay": true,`)}) // killed
 	kept := map[string]string{
 		"notes": "run.json", "my-experiment": "format", "of-another-tool": "unknown field", "of-more": "unknown field", "backup-of-42": "named " + old, old + ".bak": "named " + old,
 		old + "-1": "named " + old, old + "-02": "named " + old, old + "-copy": "named " + old, odd: "named " + old, odd + "-2": "behind",
@@ -167,7 +173,7 @@ func TestPruneLeavesWhatIsNotItsOwn(t *testing.T) {
 		}
 		return files
 	}
-	goes := []string{old, old + "-2", begun + "-2"}
+	goes := []string{old, old + "-2", "20261129T120000Z-42", begun + "-2"}
 	for _, path := range walk() {
 		name, _, _ := strings.Cut(strings.TrimPrefix(path, filepath.Join(out, "runs")+"/"), "/")
 		if !slices.Contains(goes, name) {

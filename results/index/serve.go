@@ -30,15 +30,18 @@ import (
 // It opens nothing outside of that directory: not by dots in a path, and not by a symbolic link either, as every file is opened below an
 // os.Root. It only reads, answers GET and HEAD alone, and only who asks for this machine by name, so that no page of another site can read it
 // through the browser.
-type Server struct{ root *os.Root }
+type Server struct {
+	root *os.Root
+	now  func() time.Time
+}
 
-// NewServer serves the index under a directory.
-func NewServer(dir string) (*Server, error) {
+// NewServer serves the index under a directory, as it is to be believed at the times that now tells.
+func NewServer(dir string, now func() time.Time) (*Server, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
-	return &Server{root}, nil
+	return &Server{root, now}, nil
 }
 
 // Close ends the use of the directory.
@@ -65,7 +68,9 @@ func (x *Index) Listing() Listing {
 	l := Listing{Format: Format, Differences: []Difference{}, Campaigns: []Listed{}, Runs: append([]Run{}, x.Runs...), Unread: append([]string{}, x.Unread...), Left: x.Left}
 	for _, of := range Labels(x.Campaigns) {
 		all := Differences(of)
-		l.Differences = append(l.Differences, all[len(all)-1])
+		last := all[len(all)-1]
+		last.Unread = x.unread()
+		l.Differences = append(l.Differences, last)
 		points := Trend(of)
 		slices.Reverse(points)
 		for _, p := range points {
@@ -210,7 +215,7 @@ func mimeOf(file string) string {
 
 // page makes a page of what stands on the disk now.
 func (s *Server) page(w http.ResponseWriter, r *http.Request, a asked) {
-	x, err := read(s.root)
+	x, err := read(s.root, s.now())
 	if err != nil {
 		refuse(w, http.StatusInternalServerError, err.Error())
 		return
@@ -225,7 +230,11 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, a asked) {
 		err = enc.Encode(x.Listing())
 	case askCampaign:
 		if !slices.ContainsFunc(x.Campaigns, func(c Stored) bool { return c.Name == a.name }) {
-			refuse(w, http.StatusNotFound, fmt.Sprintf("there is no campaign %.200q here", a.name))
+			why := fmt.Sprintf("there is no campaign %.200q here", a.name)
+			if i := slices.IndexFunc(x.Unread, func(what string) bool { return strings.HasPrefix(what, path.Join(campaignsDir, a.name)+"/") }); i >= 0 {
+				why = x.Unread[i]
+			}
+			refuse(w, http.StatusNotFound, why)
 			return
 		}
 		err = x.WritePage(&out, a.name, true)

@@ -70,9 +70,9 @@ func site(t testing.TB) (root, secret string) {
 		}
 	}
 	for i, story := range []string{"hunt: loss, skip", "hunt: loss, skip\n  violation loss; lost: election; 2"} {
-		c := readNight(t, "", i, story).Campaign
+		c := readNight(t, "", 28+i, story).Campaign
 		for j := range c.Parts[0].Problems {
-			c.Parts[0].Problems[j].Run = "20261130T020102Z-7"
+			c.Parts[0].Problems[j].Run, c.Parts[0].Problems[j].Seed = "20261130T020102Z-7", 7
 		}
 		create(t, root, c)
 	}
@@ -86,7 +86,7 @@ func create(t testing.TB, root string, c Campaign) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Write(root, name, c); err != nil {
+	if _, err := Write(root, name, c, noon); err != nil {
 		t.Fatal(err)
 	}
 	return name
@@ -103,7 +103,7 @@ func must(t testing.TB, value any) []byte {
 
 func server(t testing.TB, root string) *Server {
 	t.Helper()
-	s, err := NewServer(root)
+	s, err := NewServer(root, func() time.Time { return noon })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,11 +130,11 @@ func TestServe(t *testing.T) {
 		{"/campaigns/", "text/html; charset=utf-8", "../runs/20261128T020102Z-%3Cb%3E&amp;%237/report.html"},
 		{"/campaigns/index.html", "text/html; charset=utf-8", "Vacuous share"},
 		{"/index.json", "application/json", `"standing": "new"`},
-		{"/campaigns/20261101T020000Z-nightly-0/", "text/html; charset=utf-8", "nothing failed; the first campaign of its label"},
-		{"/campaigns/20261102T020000Z-nightly-0/index.html", "text/html; charset=utf-8", "lost: election"},
-		{"/campaigns/20261102T020000Z-nightly-0/campaign.json", "application/json", `"label": "nightly"`},
-		{"/campaigns/20261102T020000Z-nightly-0/junit.xml", "text/xml; charset=utf-8", "<testsuites>"},
-		{"/campaigns/20261102T020000Z-nightly-0/summary.md", "text/plain; charset=utf-8", "# nightly: FAILED"},
+		{"/campaigns/20261129T020000Z-nightly-0/", "text/html; charset=utf-8", "nothing failed; the first campaign of its label"},
+		{"/campaigns/20261130T020000Z-nightly-0/index.html", "text/html; charset=utf-8", "lost: election"},
+		{"/campaigns/20261130T020000Z-nightly-0/campaign.json", "application/json", `"label": "nightly"`},
+		{"/campaigns/20261130T020000Z-nightly-0/junit.xml", "text/xml; charset=utf-8", "<testsuites>"},
+		{"/campaigns/20261130T020000Z-nightly-0/summary.md", "text/plain; charset=utf-8", "# nightly: FAILED"},
 		{"/runs/20261130T020102Z-7/report.html", "text/html; charset=utf-8", "<title>report</title>"},
 		{"/runs/20261130T020102Z-7/broker-1.log", "text/plain; charset=utf-8", hostile[5]},
 		{"/runs/20261128T020102Z-<b>&#7/results.json", "application/json", "invalid"},
@@ -165,7 +165,7 @@ func TestServeIsConfined(t *testing.T) {
 		"/campaigns/linked/campaign.json", "/runs/20261130T020102Z-7/plan.txt", "/runs/20261130T020102Z-7/shrink.json", "/runs/20261130T020102Z-7/private.txt",
 		"/runs/20261130T020102Z-7/", "/runs/20261130T020102Z-7", "/runs/", "/runs", "/campaigns", "/index.html", "/runs/..zip", "/runs/..", "/runs/...zip", "//", "", "runs/x.zip",
 		"/runs/\x00/report.html", "/runs/..\\..\\secret.json", "/runs/20261130T020102Z-7/..", "/runs/./20261130T020102Z-7/report.html", "/etc/passwd",
-		"/campaigns/../campaigns/20261101T020000Z-nightly-0/campaign.json", "/runs//report.html", "/secret.json", "/runs/%2e%2e/secret.json",
+		"/campaigns/../campaigns/20261129T020000Z-nightly-0/campaign.json", "/runs//report.html", "/secret.json", "/runs/%2e%2e/secret.json",
 	} {
 		w := ask(s, http.MethodGet, path, "127.0.0.1:8080")
 		if w.Code != http.StatusNotFound || strings.Contains(w.Body.String(), secret) || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
@@ -197,7 +197,7 @@ func FuzzServe(f *testing.F) {
 	root, secret := site(f)
 	s := server(f, root)
 	for _, seed := range []string{"/", "/index.json", "/runs/20261130T020102Z-7/report.html", "/runs/20261130T020102Z-7.zip", "/runs/../../secret.json", "/runs/linked/report.html",
-		"/campaigns/linked/index.html", "/campaigns/20261101T020000Z-nightly-0/", "/runs/..%2f..%2fsecret.json", "/runs/20261130T020102Z-7/plan.txt"} {
+		"/campaigns/linked/index.html", "/campaigns/20261129T020000Z-nightly-0/", "/runs/..%2f..%2fsecret.json", "/runs/20261130T020102Z-7/plan.txt"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, path string) {
@@ -311,7 +311,7 @@ func TestArchive(t *testing.T) {
 func TestStaticPagesStandAlone(t *testing.T) {
 	root, _ := site(t)
 	checked := 0
-	for _, page := range []string{"campaigns/index.html", "campaigns/20261102T020000Z-nightly-0/index.html"} {
+	for _, page := range []string{"campaigns/index.html", "campaigns/20261130T020000Z-nightly-0/index.html"} {
 		text, err := os.ReadFile(filepath.Join(root, page))
 		if err != nil {
 			t.Fatal(err)
@@ -361,15 +361,15 @@ func TestPrune(t *testing.T) {
 	if err != nil || len(would.Removed) == 0 {
 		t.Fatalf("%v, %v, expected some", would, err)
 	}
-	x, err := Read(root)
+	x, err := Read(root, noon)
 	if err != nil || len(x.Runs) != 6 {
 		t.Fatalf("%d runs, %v: a look changes nothing", len(x.Runs), err)
 	}
 	removed, err := Prune(root, Retention{Count: 1}, now, false)
-	if err != nil || !slices.Equal(removed.Removed, would.Removed) || removed.Removed[0] != "20261129T020102Z-9" {
-		t.Errorf("%v, %v, expected %v, the valid one first", removed, err, would)
+	if err != nil || !slices.Equal(removed.Removed, would.Removed) || removed.Removed[0] != "20261128T020102Z-7" {
+		t.Errorf("%v, %v, expected %v, the one without a verdict first", removed, err, would)
 	}
-	if x, err = Read(root); err != nil || len(x.Runs) != 6-len(removed.Removed) {
+	if x, err = Read(root, noon); err != nil || len(x.Runs) != 6-len(removed.Removed) {
 		t.Errorf("%d runs are left, %v, expected %d", len(x.Runs), err, 6-len(removed.Removed))
 	}
 	if text, err := os.ReadFile(filepath.Join(root, "..", "secret.json")); err != nil || string(text) != secret {
@@ -385,7 +385,7 @@ func TestGarbageCampaigns(t *testing.T) {
 	}
 	bound := garbage.Bound{Bytes: 1 << 20, Times: 96, Says: []string{"expected"}}
 	accepted, refused := bound.Hold(t, garbage.Of(valid, 1), func(in garbage.Input) error {
-		c, err := Decode(in.Data)
+		c, err := Decode(in.Data, "fuzzed", noon)
 		if err == nil {
 			_ = JUnit(c)
 			_ = Summary(c, difference(c))
@@ -400,21 +400,21 @@ func TestGarbageCampaigns(t *testing.T) {
 		t.Errorf("%d accepted, %d refused", accepted, refused)
 	}
 	root, _ := site(t)
-	if err := os.WriteFile(filepath.Join(root, "campaigns", "20261102T020000Z-nightly-0", campaignFile), []byte("{"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(root, "campaigns", "20261130T020000Z-nightly-0", campaignFile), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	x, err := Read(root)
+	x, err := Read(root, noon)
 	if err != nil || len(x.Unread) != 3 || !strings.Contains(strings.Join(x.Unread, "\n"), "campaigns/linked: is a symbolic link") || len(x.Campaigns) != 2 {
 		t.Errorf("%d campaigns, unread %q, %v", len(x.Campaigns), x.Unread, err)
 	}
-	if empty, err := Read(t.TempDir()); err != nil || len(empty.Runs)+len(empty.Campaigns) != 0 {
+	if empty, err := Read(t.TempDir(), noon); err != nil || len(empty.Runs)+len(empty.Campaigns) != 0 {
 		t.Errorf("an empty directory: %v, %v", empty, err)
 	}
 }
 
 // FuzzCampaign reads anything as a campaign; what is accepted can be told in every format.
 func FuzzCampaign(f *testing.F) {
-	for _, c := range []Campaign{hostileCampaign(), {Done: true}} {
+	for _, c := range []Campaign{hostileCampaign(), {Started: noon}} {
 		text, err := Encode(c)
 		if err != nil {
 			f.Fatal(err)
@@ -422,7 +422,7 @@ func FuzzCampaign(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c, err := Decode(text)
+		c, err := Decode(text, "fuzzed", noon)
 		if err != nil {
 			return
 		}

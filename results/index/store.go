@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // The directories and files of an index.
@@ -42,7 +43,7 @@ func Create(root string, c Campaign) (name string, err error) {
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return "", fmt.Errorf("make the directory of campaigns: %w", err)
 	}
-	stem := fmt.Sprintf("%s-%s-%d", c.Started.UTC().Format("20060102T150405Z"), slug(c.Label), c.Master)
+	stem := c.stem()
 	name = stem
 	for n := 2; ; n++ {
 		err := os.Mkdir(filepath.Join(parent, name), 0o755)
@@ -54,6 +55,11 @@ func Create(root string, c Campaign) (name string, err error) {
 		}
 		name = fmt.Sprintf("%s-%d", stem, n)
 	}
+}
+
+// stem is the name of a campaign's directory, if none has it yet.
+func (c *Campaign) stem() string {
+	return fmt.Sprintf("%s-%s-%d", c.Started.UTC().Format("20060102T150405Z"), slug(c.Label), c.Master)
 }
 
 // slug is a label as part of a directory's name: its first words, in small letters.
@@ -79,8 +85,8 @@ func Encode(c Campaign) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// Decode reads campaign.json. The error says what was expected.
-func Decode(text []byte) (Campaign, error) {
+// Decode reads the campaign.json of a directory of some name. The error says what was expected, also of one that is not to be believed.
+func Decode(text []byte, name string, now time.Time) (Campaign, error) {
 	var c Campaign
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
@@ -96,18 +102,8 @@ func Decode(text []byte) (Campaign, error) {
 	case len(c.Parts) > partsMax:
 		return Campaign{}, fmt.Errorf("%w: %d parts, expected at most %d", ErrFormat, len(c.Parts), partsMax)
 	}
-	if err := plausible("seconds", c.Seconds); err != nil {
-		return Campaign{}, err
-	}
 	for i := range c.Parts {
 		p := &c.Parts[i]
-		if err := p.plausible(); err != nil {
-			return Campaign{}, fmt.Errorf("%w, of part %.80q", err, p.Name)
-		}
-		if _, known := rank[p.Status]; !known {
-			return Campaign{}, fmt.Errorf("%w: part %.80q has status %.80q, expected %s, %s, %s, %s, %s or %s", ErrFormat, p.Name, p.Status,
-				Passed, Failed, Inconclusive, Trouble, Interrupted, Skipped)
-		}
 		if len(p.Problems) > problemsMax || len(p.Checks) > checksMax {
 			return Campaign{}, fmt.Errorf("%w: part %.80q has %d problems and %d checks, expected at most %d and %d", ErrFormat, p.Name,
 				len(p.Problems), len(p.Checks), problemsMax, checksMax)
@@ -118,39 +114,18 @@ func Decode(text []byte) (Campaign, error) {
 			}
 		}
 	}
+	if err := c.Believable(name, now); err != nil {
+		return Campaign{}, err
+	}
 	return c, nil
 }
 
-// figureMax bounds every figure of a campaign: sums of them stay numbers.
-const figureMax = 1e12
-
-// plausible looks whether a figure can be one.
-func plausible(name string, x float64) error {
-	if !(x >= 0 && x <= figureMax) {
-		return fmt.Errorf("%w: %s is %g, expected 0 to %g", ErrFormat, name, x, figureMax)
-	}
-	return nil
-}
-
-// plausible looks whether a part's figures can be ones.
-func (p *Part) plausible() error {
-	for _, f := range []struct {
-		name string
-		x    float64
-	}{
-		{"runs", float64(p.Runs)}, {"valid", float64(p.Valid)}, {"invalid", float64(p.Invalid)}, {"known", float64(p.Known)}, {"vacuous", float64(p.Vacuous)},
-		{"unknown", float64(p.Unknown)}, {"errors", float64(p.Errors)}, {"seconds", p.Seconds}, {"worldSeconds", p.World}, {"load", p.Load},
-	} {
-		if err := plausible(f.name, f.x); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Write puts a campaign into its directory, beside those before it: campaign.json, junit.xml, summary.md and its page; and the page of the
-// index anew.
-func Write(root, name string, c Campaign) (Difference, error) {
+// index anew. One that nobody would believe when it is read, at that time, is an error.
+func Write(root, name string, c Campaign, now time.Time) (Difference, error) {
+	if err := c.Believable(name, now); err != nil {
+		return Difference{}, err
+	}
 	text, err := Encode(c)
 	if err != nil {
 		return Difference{}, err
@@ -159,7 +134,7 @@ func Write(root, name string, c Campaign) (Difference, error) {
 	if err := put(filepath.Join(dir, campaignFile), text); err != nil {
 		return Difference{}, err
 	}
-	stored, err := Read(root)
+	stored, err := Read(root, now)
 	if err != nil {
 		return Difference{}, err
 	}
@@ -201,21 +176,22 @@ func put(path string, text []byte) error {
 type Index struct {
 	Campaigns []Stored // the oldest first
 	Runs      []Run    // the newest first
-	Unread    []string // what is there and could not be read, in words
+	Unread    []string // what is there and could not be read, or is not to be believed, in words
 	Left      int      // runs and campaigns beyond the bounds, the oldest, which were not read
 }
 
-// Read reads the campaigns and runs under root. What cannot be read is told in Unread, and no error; a directory without either is empty.
-func Read(root string) (Index, error) {
+// Read reads the campaigns and runs under root. What cannot be read, or is not to be believed at that time, is told in Unread, and no error; a directory
+// without either is empty.
+func Read(root string, now time.Time) (Index, error) {
 	dir, err := os.OpenRoot(root)
 	if err != nil {
 		return Index{}, err
 	}
 	defer dir.Close() //nolint:errcheck // only read
-	return read(dir)
+	return read(dir, now)
 }
 
-func read(root *os.Root) (Index, error) {
+func read(root *os.Root, now time.Time) (Index, error) {
 	var x Index
 	names, left, err := x.newest(root, campaignsDir, campaignsMax)
 	if err != nil {
@@ -229,7 +205,7 @@ func read(root *os.Root) (Index, error) {
 		}
 		var c Campaign
 		if err == nil {
-			c, err = Decode(text)
+			c, err = Decode(text, name, now)
 		}
 		if err != nil {
 			x.Unread = append(x.Unread, fmt.Sprintf("%s: %v", path.Join(campaignsDir, name, campaignFile), err))
@@ -306,9 +282,21 @@ func (x *Index) Difference(name string) (Difference, bool) {
 	for _, of := range Labels(x.Campaigns) {
 		for _, d := range Differences(of) {
 			if d.Name == name {
+				d.Unread = x.unread()
 				return d, true
 			}
 		}
 	}
 	return Difference{}, false
+}
+
+// unread are the campaigns among what could not be read.
+func (x *Index) unread() []string {
+	var out []string
+	for _, what := range x.Unread {
+		if strings.HasPrefix(what, campaignsDir+"/") {
+			out = append(out, what)
+		}
+	}
+	return out
 }
