@@ -209,8 +209,12 @@ func lowerRate(run history.Run) (out []history.Run) {
 // notPlain lists what plainerOptions leaves alone: it has a pass of its own, or says what the run is.
 var notPlain = []string{"seed", "bug", "world", "like", "faults", "topic", "duration", "brokers", "partitions", "replicationFactor", "producers", "consumers", "rate"}
 
-// plainerOptions proposes the defaults: for all options at once, then for each that differs.
+// plainerOptions proposes the defaults: for all options at once, then for each that differs. Of a run that is like a target they stay: they say for
+// which brokers its plan is.
 func plainerOptions(run history.Run) (out []history.Run) {
+	if run.Like != "" {
+		return nil
+	}
 	stock := quickOf(run)
 	all := run
 	all.Config = maps.Clone(stock)
