@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -51,7 +52,7 @@ func check(run history.Run) error {
 		{"rate", run.Rate, 0.1, rateMax},
 	} {
 		if !(o.value >= o.lo && o.value <= o.hi) {
-			return fmt.Errorf("%s: %v, expected %v to %v", o.name, o.value, o.lo, o.hi)
+			return fmt.Errorf("%s: %s, expected %s to %s", o.name, decimal(o.value), decimal(o.lo), decimal(o.hi))
 		}
 	}
 	if run.Idempotent && run.Acks != -1 {
@@ -85,15 +86,18 @@ func check(run history.Run) error {
 	return checkConfig(run)
 }
 
+// decimal is a number in digits alone, as people type it: 1000000, not 1e+06.
+func decimal(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+
 // checkLimits looks at the limits of a broker's container; what a machine can give is for the container world to say.
 func checkLimits(run history.Run) error {
 	switch {
 	case run.Memory < 0:
 		return fmt.Errorf("memory: %d bytes, expected a limit above 0, or 0 for the usual one", run.Memory)
 	case !(run.CPUs >= 0 && run.CPUs <= cpusMax):
-		return fmt.Errorf("cpus: %v, expected above 0 to %d, or 0 for no limit", run.CPUs, cpusMax)
+		return fmt.Errorf("cpus: %s, expected above 0 to %d, or 0 for no limit", decimal(run.CPUs), cpusMax)
 	case run.World == Simulated && (run.Memory != 0 || run.CPUs != 0):
-		return fmt.Errorf("memory %d, cpus %v: limits of containers, expected --world %s: simulated brokers have none", run.Memory, run.CPUs, Contained)
+		return fmt.Errorf("memory %d, cpus %s: limits of containers, expected --world %s: simulated brokers have none", run.Memory, decimal(run.CPUs), Contained)
 	}
 	return nil
 }

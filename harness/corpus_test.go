@@ -107,6 +107,11 @@ func TestACorpusRefuses(t *testing.T) {
 		"run brokers=3\nat 1s ring\n":             "has no end",
 		"run duration=2s duration=9s\n----\nx\n":  "expected duration once",
 		"run world=docker\n----\nx\n":             "world=docker, expected sim",
+		"run brokers=1e6\n----\nx\n":              `option "brokers=1e6", expected a whole number of at most 64 bits for brokers`,
+		"run brokers=1000000\n----\nx\n":          "brokers: 1000000, expected 1 to 31",
+		"run duration=5\n----\nx\n":               `option "duration=5", expected a length of time with its unit`,
+		"run rate=\n----\nx\n":                    `option "rate=", expected a number for rate`,
+		"run rate=NaN\n----\nx\n":                 "rate: NaN, expected 0.1 to 1000000",
 	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "bad.txt"), []byte(text), 0o600); err != nil {

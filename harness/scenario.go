@@ -58,8 +58,8 @@ func ScenarioRun(options []string, plan string) (history.Run, error) {
 		case i < 0 || name == "":
 			return run, fmt.Errorf("option %q, expected one of %s, or a key of the configuration", option, strings.Join(slices.DeleteFunc(slices.Clone(scenarioFields), func(s string) bool { return s == "" }), ", "))
 		default:
-			if err := set(fields.Field(i), value); err != nil {
-				return run, fmt.Errorf("option %q: %w", option, err)
+			if expected := set(fields.Field(i), value); expected != "" {
+				return run, fmt.Errorf("option %q, expected %s for %s", option, expected, name)
 			}
 		}
 	}
@@ -81,35 +81,46 @@ var scenarioFields = func() []string {
 	return out
 }()
 
-// set reads a field's value.
-func set(field reflect.Value, text string) (err error) {
+// set reads a field's value; if that cannot be read, it says what was expected.
+func set(field reflect.Value, text string) (expected string) {
+	var err error
 	if field.Type() == reflect.TypeFor[time.Duration]() {
-		d, err := time.ParseDuration(text)
+		var d time.Duration
+		d, err = time.ParseDuration(text)
 		field.SetInt(int64(d))
-		return err
+		expected = "a length of time with its unit, such as 30s,"
+	} else {
+		switch bits := field.Type(); field.Kind() {
+		case reflect.Bool:
+			var b bool
+			b, err = strconv.ParseBool(text)
+			field.SetBool(b)
+			expected = "true or false"
+		case reflect.Int, reflect.Int16, reflect.Int32, reflect.Int64:
+			var n int64
+			n, err = strconv.ParseInt(text, 10, bits.Bits())
+			field.SetInt(n)
+			expected = fmt.Sprintf("a whole number of at most %d bits", bits.Bits())
+		case reflect.Uint64:
+			var n uint64
+			n, err = strconv.ParseUint(text, 10, 64)
+			field.SetUint(n)
+			expected = "a whole number from 0 to 2^64-1"
+		case reflect.Float64:
+			var x float64
+			x, err = strconv.ParseFloat(text, 64)
+			field.SetFloat(x)
+			expected = "a number"
+		case reflect.String:
+			field.SetString(text)
+		default:
+			return "no value, as it cannot be read from a text,"
+		}
 	}
-	switch bits := field.Type(); field.Kind() {
-	case reflect.Bool:
-		b, err := strconv.ParseBool(text)
-		field.SetBool(b)
-		return err
-	case reflect.Int, reflect.Int16, reflect.Int32, reflect.Int64:
-		n, err := strconv.ParseInt(text, 10, bits.Bits())
-		field.SetInt(n)
-		return err
-	case reflect.Uint64:
-		n, err := strconv.ParseUint(text, 10, 64)
-		field.SetUint(n)
-		return err
-	case reflect.Float64:
-		x, err := strconv.ParseFloat(text, 64)
-		field.SetFloat(x)
-		return err
-	case reflect.String:
-		field.SetString(text)
-		return nil
+	if err != nil {
+		return expected
 	}
-	return fmt.Errorf("%s cannot be read from a text", field.Type())
+	return ""
 }
 
 // Tell carries out a scenario and tells its outcome: what the run fails of, and how it ends with its bug off. What clients can see of a bug

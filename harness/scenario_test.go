@@ -103,7 +103,7 @@ func TestRenewFindsASeed(t *testing.T) {
 // TestScenariosRefuse what they cannot read, with the option and what was expected.
 func TestScenariosRefuse(t *testing.T) {
 	for option, word := range map[string]string{
-		"brokers=many": "invalid syntax", "duration=3": "missing unit", "acks=70000": "value out of range",
+		"brokers=many": "expected a whole number of at most 64 bits for brokers", "duration=3": "expected a length of time with its unit", "acks=70000": "expected a whole number of at most 16 bits for acks",
 		"plan=x": "expected one of", "tool=x": "expected one of", "=": "expected one of", "no.such.key=1": "no.such.key",
 		"brokers=99": "brokers: 99, expected", "bug=fly": "unknown bug",
 	} {

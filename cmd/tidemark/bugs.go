@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -68,9 +69,9 @@ func bugsCommand() *cobra.Command {
 				return usage(fmt.Errorf("--draw %d, expected 0 to %d", draw, len(entries)))
 			}
 			entries = drawn(entries, draw, p.Master)
-			if p.Budget <= 0 || p.Shrinking <= 0 || p.Workers < 1 || p.Workers > 1024 || p.Seeds < 1 {
-				return usage(fmt.Errorf("--budget %v, --shrink-budget %v, --workers %d, --max-seeds %d, expected positive durations, 1 to 1024, and 1 at least",
-					p.Budget, p.Shrinking, p.Workers, p.Seeds))
+			if err := cmp.Or(lastsAtAll("budget", p.Budget), lastsAtAll("shrink-budget", p.Shrinking), wholeWithin("workers", p.Workers, 1, workersMax),
+				wholeWithin("max-seeds", p.Seeds, 1, seedsMax)); err != nil {
+				return usage(err)
 			}
 			if noShrink {
 				p.Shrinking = 0

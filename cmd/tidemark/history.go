@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,8 +41,8 @@ func historyCommand() *cobra.Command {
 				}
 				return nil
 			}
-			if p.Times < 1 || p.Controls < 0 || p.Times > timesMax || p.Controls > timesMax {
-				return usage(fmt.Errorf("--times %d, --controls %d, expected 1 to %d and 0 to %d", p.Times, p.Controls, timesMax, timesMax))
+			if err := cmp.Or(wholeWithin("times", p.Times, 1, timesMax), wholeWithin("controls", p.Controls, 0, timesMax)); err != nil {
+				return usage(err)
 			}
 			return showPast(c, p, defects, out, pages, asJSON)
 		},

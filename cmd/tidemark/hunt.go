@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -298,23 +299,14 @@ func workersIn(world string) int {
 
 // bounds looks at the flags that are the hunt's own.
 func bounds(h harness.Hunt, allowVacuous float64) error {
-	for _, o := range []struct {
-		flag              string
-		value, least, top int
-	}{
-		{"max-seeds", h.Seeds, 1, 1_000_000_000},
-		{"first", h.First, 0, 1_000_000_000},
-		{"workers", h.Workers, 1, 1024},
-	} {
-		if o.value < o.least || o.value > o.top {
-			return fmt.Errorf("--%s %d, expected %d to %d", o.flag, o.value, o.least, o.top)
-		}
+	if err := cmp.Or(wholeWithin("max-seeds", h.Seeds, 1, seedsMax), wholeWithin("first", h.First, 0, seedsMax), wholeWithin("workers", h.Workers, 1, workersMax)); err != nil {
+		return err
 	}
 	switch {
 	case h.Budget < 0:
 		return fmt.Errorf("--budget %v, expected a positive duration, or 0s for no limit", h.Budget)
 	case !(allowVacuous >= 0 && allowVacuous <= 100):
-		return fmt.Errorf("--allow-vacuous %v, expected 0 to 100 per cent", allowVacuous)
+		return fmt.Errorf("--allow-vacuous %s, expected 0 to 100 per cent", strconv.FormatFloat(allowVacuous, 'f', -1, 64))
 	case h.UntilClass != "" && !slices.Contains(checker.Classes, h.UntilClass):
 		return fmt.Errorf("--until-class %q%s, expected one of %s", h.UntilClass, near.Hint(string(h.UntilClass), strings.Split(classes("\n"), "\n")), classes(", "))
 	}

@@ -114,11 +114,14 @@ func rootCommand() *cobra.Command {
 		Short:         "Find the schedule of faults under which a Kafka-style replicated log breaks its word",
 		Version:       harness.Version + " (build " + harness.BuildHash() + ")",
 		SilenceErrors: true, SilenceUsage: true,
-		PersistentPreRunE: checkWritten,
+		PersistentPreRunE: func(c *cobra.Command, args []string) error {
+			if err := checkGiven(c, args); err != nil {
+				return err
+			}
+			return checkWritten(c, args)
+		},
 	}
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usage(fmt.Errorf("%w; see %s --help", err, c.CommandPath()))
-	})
+	root.SetFlagErrorFunc(unread)
 	root.AddCommand(runCommand(), replayCommand(), checkCommand(), exportCommand(), huntCommand(), bugsCommand(), shrinkCommand(), historyCommand(), brokerCommand(),
 		serveCommand(), indexCommand(), pruneCommand(), nightlyCommand(),
 		planTopic(), optionsTopic(), targetsTopic(), anomaliesTopic())

@@ -145,10 +145,10 @@ func (r *retentionFlags) retention() (index.Retention, error) {
 			return out, fmt.Errorf("--keep-bytes %w", err)
 		}
 	}
-	if err := out.Check(); err != nil {
-		return out, fmt.Errorf("--keep-age %s, --keep-count %d, --keep-bytes %s: %w", r.age, r.count, r.bytes, err)
+	if r.count < 0 {
+		return out, fmt.Errorf("--keep-count %d, expected a positive number, or 0 for no bound", r.count)
 	}
-	return out, nil
+	return out, out.Check()
 }
 
 // daysMax bounds an age in days.

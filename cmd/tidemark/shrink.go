@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -46,11 +47,11 @@ func shrinkCommand() *cobra.Command {
 			if err := harness.Verify(run); err != nil {
 				return usage(fmt.Errorf("%s: %w", filepath.Join(d.Path, "run.json"), err))
 			}
-			if s.Budget < 0 || s.Workers < 1 || s.Workers > 1024 {
-				return usage(fmt.Errorf("--budget %v, --workers %d, expected a positive duration or 0s for no limit, and 1 to 1024", s.Budget, s.Workers))
+			if s.Budget < 0 {
+				return usage(fmt.Errorf("--budget %v, expected a positive duration, or 0s for no limit", s.Budget))
 			}
-			if s.Neighbours < 0 || s.Neighbours > neighboursMax {
-				return usage(fmt.Errorf("--neighbours %d, expected 0 to %d", s.Neighbours, neighboursMax))
+			if err := cmp.Or(wholeWithin("workers", s.Workers, 1, workersMax), wholeWithin("neighbours", s.Neighbours, 0, neighboursMax)); err != nil {
+				return usage(err)
 			}
 			free, err := alone(d.Path)
 			if err != nil {

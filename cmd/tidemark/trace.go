@@ -38,8 +38,10 @@ func (t *traceFlags) check(world string, brokers int) error {
 	switch {
 	case t.on && world != harness.Simulated:
 		return fmt.Errorf("--trace is of the simulated world, this run is of the world %s", world)
-	case t.from < 0 || t.until < 0:
-		return fmt.Errorf("--from %v, --until %v: expected 0s or more", t.from, t.until)
+	case t.from < 0:
+		return fmt.Errorf("--from %v, expected 0s or more", t.from)
+	case t.until < 0:
+		return fmt.Errorf("--until %v, expected 0s or more", t.until)
 	case t.until != 0 && t.from > t.until:
 		return fmt.Errorf("--from %v is after --until %v", t.from, t.until)
 	case t.on && t.given("broker") && (t.broker < 0 || t.broker > brokers):
