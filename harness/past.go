@@ -212,7 +212,7 @@ Written by
 
     bin/tidemark history --times 5 --controls 5 --table docs/history.json --markdown docs/history.md
 
-which carries out all of it in an hour and a half, or, with a defect's name, its row alone, and keeps the others.
+which carries out all of it in an hour, or, with a defect's name, its row alone, and keeps the others.
 
 Each row is a published defect, the release that has it and releases that have it no longer: unmodified brokers in containers, three or four
 with acks=all, min.insync.replicas=2 and clean elections, under the plan that stands below. Counted are the runs in which the checker found an
