@@ -131,21 +131,32 @@ func (c *Cluster) exitWords(m *machine) string {
 	if info.State.OOMKilled {
 		said += ", out of memory"
 	}
-	if text, err := c.logOf(m.broker, exitLinesMax); err == nil {
-		said += lastWords(text)
+	return said + c.LastWords(m.id)
+}
+
+// LastWords is ": " and the line of a broker's log that tells why its process ended or does not go on; "" if that cannot be read.
+func (c *Cluster) LastWords(b history.BrokerID) string {
+	m, err := c.machine(b)
+	if err != nil {
+		return ""
 	}
-	return said
+	text, err := c.logOf(m.broker, exitLinesMax)
+	if err != nil {
+		return ""
+	}
+	return lastWords(text)
 }
 
 // exitLinesMax is how many of a broker's last lines are looked through for its last words.
 const exitLinesMax = "1000"
 
-// lastWords picks from the end of a log what tells why the process ended: the line that begins a Go traceback, else the last one.
+// lastWords picks from the end of a log what tells why the process ended: the line that begins a Go traceback, or that Kafka calls fatal, else the
+// last one.
 func lastWords(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	last := lines[len(lines)-1]
 	for _, line := range slices.Backward(lines) {
-		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "SIG") {
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "SIG") || strings.Contains(line, " FATAL ") {
 			last = line
 			break
 		}

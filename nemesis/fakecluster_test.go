@@ -409,6 +409,14 @@ func (c *fakeCluster) ProbeServing(b history.BrokerID, timeout time.Duration) bo
 	return runs && wait < timeout
 }
 
+// LastWords is what a broker that does not serve says of it.
+func (c *fakeCluster) LastWords(b history.BrokerID) string {
+	if !c.broken["Serve"] {
+		return ""
+	}
+	return fmt.Sprintf(": FATAL broker %d will not truncate", b)
+}
+
 func (c *fakeCluster) ProbeClock(b history.BrokerID) (time.Duration, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

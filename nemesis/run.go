@@ -267,7 +267,7 @@ func (x *run) end(lives []*life) error {
 	}
 	found := make([]error, len(x.nodes))
 	x.each("nemesis end", len(x.nodes), func(i int) {
-		found[i] = x.poll(x.Bound, func() error { return x.up(x.nodes[i]) })
+		found[i] = x.said(x.poll(x.Bound, func() error { return x.up(x.nodes[i]) }))
 	})
 	errs = append(errs, found...)
 	if err := errors.Join(errs...); err != nil {
@@ -298,13 +298,29 @@ func (x *run) up(b history.BrokerID) error {
 func (x *run) back(b history.BrokerID) error {
 	switch state := x.Cluster.ProbeProcess(b); {
 	case state == world.ProcessGone:
-		return &world.NotBackError{Broker: b, Why: "it does not run"}
+		return &world.NotBackError{Broker: b, Why: notRunning}
 	case state != world.ProcessRunning:
 		return fmt.Errorf("broker %d is %s", b, state)
 	case !x.Cluster.ProbeServing(b, x.probeTime(0)):
-		return &world.NotBackError{Broker: b, Why: "it does not serve"}
+		return &world.NotBackError{Broker: b, Why: notServing}
 	}
 	return nil
+}
+
+// Why a broker that nothing holds is not back, as far as probes tell.
+const (
+	notRunning = "it does not run"
+	notServing = "it does not serve"
+)
+
+// said adds to what probes tell of a broker that is not back what itself said last, where the world hears that.
+func (x *run) said(err error) error {
+	var back *world.NotBackError
+	speaking, hears := x.Cluster.(world.Speaking)
+	if hears && errors.As(err, &back) && (back.Why == notRunning || back.Why == notServing) {
+		back.Why += speaking.LastWords(back.Broker)
+	}
+	return err
 }
 
 // probeTime is how long one probe may take during a fault of the given length, 0 if it has none.

@@ -113,6 +113,12 @@ type Isolated interface {
 	Controllers() []history.BrokerID
 }
 
+// Speaking is a cluster that can tell what its brokers' processes wrote.
+type Speaking interface {
+	// LastWords is ": " and the line by which a broker said last why it ended or does not go on; "" if nothing is known.
+	LastWords(b history.BrokerID) string
+}
+
 // Cluster is the brokers of a run. Methods that act may block (virtual or real time); an error says what was tried on whom.
 // Acting on a broker in the wrong state (killing a dead one) is an error.
 type Cluster interface {
