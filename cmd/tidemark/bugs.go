@@ -204,8 +204,8 @@ func bugs(c *cobra.Command, p harness.Proof, entries []bug.Entry, w bugsWanted) 
 	if w.json {
 		out = c.ErrOrStderr() // stdout holds the JSON alone
 	}
-	fmt.Fprintf(c.ErrOrStderr(), "tidemark %s, %s from master seed %d, %v for each on %s, generator %s\n",
-		harness.Version, counted(len(entries), "known bug"), p.Master, p.Budget, counted(p.Workers, "worker"), harness.GeneratorHash())
+	fmt.Fprintf(c.ErrOrStderr(), "tidemark %s, %s from master seed %d, %v for each on %s\n",
+		harness.Version, counted(len(entries), "known bug"), p.Master, p.Budget, counted(p.Workers, "worker"))
 	table := newBugTable(out, entries, p.Master)
 	var rows []harness.BugRow
 	for _, e := range entries {

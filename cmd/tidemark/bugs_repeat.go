@@ -25,12 +25,12 @@ func repeatBugs(c *cobra.Command, p harness.Proof, entries []bug.Entry, n int, a
 	if asJSON {
 		out = c.ErrOrStderr()
 	}
-	t := bugSpreads{Tool: harness.Version, Generator: harness.GeneratorHash(), Budget: p.Budget.Seconds(), Workers: p.Workers}
+	t := bugSpreads{Tool: harness.Version, Budget: p.Budget.Seconds(), Workers: p.Workers}
 	for _, seed := range harness.Masters(p.Master, n) {
 		t.Masters = append(t.Masters, fmt.Sprint(seed))
 	}
-	fmt.Fprintf(c.ErrOrStderr(), "tidemark %s, %s from %s, the first %d, %v for each on %s, generator %s\n",
-		harness.Version, counted(len(entries), "known bug"), counted(n, "master seed"), p.Master, p.Budget, counted(p.Workers, "worker"), t.Generator)
+	fmt.Fprintf(c.ErrOrStderr(), "tidemark %s, %s from %s, the first %d, %v for each on %s\n",
+		harness.Version, counted(len(entries), "known bug"), counted(n, "master seed"), p.Master, p.Budget, counted(p.Workers, "worker"))
 	width := 0
 	for _, e := range entries {
 		width = max(width, len(e.Name))
@@ -55,6 +55,8 @@ func repeatBugs(c *cobra.Command, p harness.Proof, entries []bug.Entry, n int, a
 		missed = missed || s.Found < s.Searches
 		t.Rows = append(t.Rows, s)
 	}
+	t.Generator = harness.GeneratorHash() // which takes a second: no search shares its processors with it
+	fmt.Fprintf(out, "generator %s\n", t.Generator)
 	if asJSON {
 		if err := printJSON(c.OutOrStdout(), t, exitValid); err != nil {
 			return err

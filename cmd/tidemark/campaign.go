@@ -23,6 +23,7 @@ type campaignTold struct {
 // huntTold is the JSON of a hunt.
 type huntTold struct {
 	harness.Tally
+	Generator string `json:"generator,omitempty"` // see nameGenerator
 	campaignTold
 }
 

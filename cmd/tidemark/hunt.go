@@ -174,12 +174,17 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 	log, out := c.ErrOrStderr(), c.OutOrStdout()
 	fmt.Fprintf(log, "tidemark %s, hunt from master seed %d: %s%s%s on %s\n", harness.Version, h.Master, behindCorpus(h, w.corpus), counted(h.Seeds, "seed"), lasting(h),
 		counted(h.Workers, "worker"))
-	fmt.Fprint(log, huntSetting(h)) // the generator's name takes a second
+	fmt.Fprint(log, huntSetting(h))
 	warnLate(log, h.Run)
 	begun := time.Now()
+	named := nameGenerator(h)
 	w.options = givenBut(c, huntsAlone...)
 	carried := carryOut(c, h, w)
 	tally := carried.tally
+	generator := nameWithin(c.Context(), named, begun, h.Budget)
+	if generator != "" {
+		fmt.Fprintf(log, "  the configurations were drawn by generator %s\n", generator)
+	}
 	var err error
 	var told campaignTold
 	if h.Seeds > 1 {
@@ -192,7 +197,7 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 		}
 	}
 	if w.json {
-		if err := printJSON(out, huntTold{tally, told}, exitValid); err != nil {
+		if err := printJSON(out, huntTold{tally, generator, told}, exitValid); err != nil {
 			return err
 		}
 		out = log // stdout holds the tally alone
@@ -273,11 +278,45 @@ func huntSetting(h harness.Hunt) string {
 	if h.Draw == nil {
 		return setting(h.Run)
 	}
-	text := "  configurations drawn, generator " + harness.GeneratorHash()
+	text := "  configurations drawn, one a run"
 	if h.Run.Bug != "" {
 		text += ", bug on: " + h.Run.Bug
 	}
 	return text + "\n"
+}
+
+// nameGenerator begins to find the name of the generator that draws a hunt's configurations: beside its first runs, as it takes more than a second of a processor,
+// which is to be none that the hunt's budget does not hold. One run, as of a line that repeats it, is over before. nil is no name.
+func nameGenerator(h harness.Hunt) <-chan string {
+	if h.Draw == nil || h.Seeds == 1 {
+		return nil
+	}
+	named := make(chan string, 1)
+	go func() { named <- harness.GeneratorHash() }()
+	return named
+}
+
+// nameWithin is what comes of nameGenerator until the budget of a hunt that began then is over; "" if nothing does.
+func nameWithin(ctx context.Context, named <-chan string, begun time.Time, budget time.Duration) string {
+	if named == nil {
+		return ""
+	}
+	select {
+	case name := <-named:
+		return name
+	default:
+	}
+	var over <-chan time.Time
+	if budget > 0 {
+		over = time.After(time.Until(begun.Add(budget)))
+	}
+	select {
+	case name := <-named:
+		return name
+	case <-ctx.Done():
+	case <-over:
+	}
+	return ""
 }
 
 // counted is a number of things, in words.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	"tidemark/checker"
 	"tidemark/harness"
+	"tidemark/history"
 	"tidemark/results"
 	"tidemark/results/index"
 )
@@ -80,5 +82,29 @@ func TestThereIsNoTimeLeft(t *testing.T) {
 	p, err = n.contained(nightlyCommand(), harness.NightContainers, "", n.budget)
 	if err != nil || p.Status != index.Inconclusive || !strings.Contains(p.Reason, "a run takes some") {
 		t.Errorf("%v, %s: %s, expected a part that is inconclusive", err, p.Status, p.Reason)
+	}
+}
+
+// TestTheGeneratorIsNamedWithinTheBudget: where that is over, or the hunt interrupted, nobody waits for the name; else it comes, however late.
+func TestTheGeneratorIsNamedWithinTheBudget(t *testing.T) {
+	known := make(chan string, 1)
+	never := make(chan string)
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	over := time.Now().Add(-time.Minute)
+	known <- "0123"
+	if got := nameWithin(stopped, known, over, time.Second); got != "0123" {
+		t.Errorf("%q, expected the name that was found before the budget was over", got)
+	}
+	if got := nameWithin(t.Context(), never, over, time.Second) + nameWithin(stopped, never, over, 0) + nameWithin(t.Context(), nil, over, 0); got != "" {
+		t.Errorf("%q, expected no name", got)
+	}
+	go func() { known <- "4567" }()
+	if got := nameWithin(t.Context(), known, over, 0); got != "4567" {
+		t.Errorf("%q, expected the name to be waited for without a budget", got)
+	}
+	drawn := func(seed uint64, run history.Run) history.Run { return run }
+	if nameGenerator(harness.Hunt{Seeds: 1, Draw: drawn}) != nil || nameGenerator(harness.Hunt{Seeds: 9}) != nil {
+		t.Error("the generator of one run, or of runs that are not drawn, is asked for")
 	}
 }
