@@ -13,6 +13,7 @@ import (
 	"tidemark/broker/bug"
 	"tidemark/broker/near"
 	"tidemark/checker"
+	"tidemark/history/keys"
 )
 
 // Known is a failure that is expected for the time being.
@@ -22,8 +23,8 @@ type Known struct {
 	Expires   string `json:"expires"`   // the last day on which it is expected, as 2026-12-31
 }
 
-// ReadKnown reads a list of known failures: a JSON array of objects with signature, reason and expires. The error names the entry, what is
-// wrong with it and what was expected.
+// ReadKnown reads a list of known failures: a JSON array of objects with signature, reason and expires. The error names the line, the
+// entry, what is wrong with it and what was expected.
 func ReadKnown(text []byte) ([]Known, error) {
 	var list []Known
 	dec := json.NewDecoder(bytes.NewReader(text))
@@ -43,28 +44,53 @@ func ReadKnown(text []byte) ([]Known, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("expected the end of the file at byte %d, after the array", dec.InputOffset())
 	}
+	if err := keys.Once(text); err != nil {
+		return nil, err
+	}
+	lines := entryLines(text)
 	for i, k := range list {
-		if _, err := time.Parse(time.DateOnly, k.Expires); err != nil {
-			return nil, fmt.Errorf("entry %d: expires %.40q, expected a date as 2026-12-31", i+1, k.Expires)
-		}
-		if strings.TrimSpace(k.Signature) == "" || strings.TrimSpace(k.Reason) == "" {
-			return nil, fmt.Errorf("entry %d: signature %.300q and reason %.300q, expected both", i+1, k.Signature, k.Reason)
-		}
-		if head, _, found := strings.Cut(k.Signature, "*"); found && (head+"*" != k.Signature || len(head) < 3 || !strings.HasSuffix(head, ": ")) {
-			return nil, fmt.Errorf("entry %d: signature %.300q, expected a * at its end alone, behind a class and a colon, as in \"phantom: *\"", i+1, k.Signature)
-		}
-		if err := excusable(k.Signature); err != nil {
-			return nil, fmt.Errorf("entry %d: %w", i+1, err)
+		if err := k.check(); err != nil {
+			return nil, fmt.Errorf("line %d, entry %d: %w", lines[i], i+1, err)
 		}
 	}
 	seen := map[string]int{}
 	for i, k := range list {
 		if was, twice := seen[k.Signature]; twice {
-			return nil, fmt.Errorf("entry %d: signature %.300q, which entry %d has already", i+1, k.Signature, was+1)
+			return nil, fmt.Errorf("line %d, entry %d: signature %.300q, which entry %d has already, in line %d", lines[i], i+1, k.Signature, was+1, lines[was])
 		}
 		seen[k.Signature] = i
 	}
 	return list, nil
+}
+
+// entryLines are the lines in which the elements of a JSON array begin.
+func entryLines(text []byte) (lines []int) {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	if _, err := dec.Token(); err != nil {
+		return nil
+	}
+	for dec.More() {
+		var entry json.RawMessage
+		if dec.Decode(&entry) != nil {
+			break
+		}
+		lines = append(lines, keys.Line(text, int(dec.InputOffset())-len(entry)))
+	}
+	return lines
+}
+
+// check looks at one entry. The error says what is wrong with it and what was expected.
+func (k Known) check() error {
+	if _, err := time.Parse(time.DateOnly, k.Expires); err != nil {
+		return fmt.Errorf("expires %.40q, expected a date as 2026-12-31", k.Expires)
+	}
+	if strings.TrimSpace(k.Signature) == "" || strings.TrimSpace(k.Reason) == "" {
+		return fmt.Errorf("signature %.300q and reason %.300q, expected both", k.Signature, k.Reason)
+	}
+	if head, _, found := strings.Cut(k.Signature, "*"); found && (head+"*" != k.Signature || len(head) < 3 || !strings.HasSuffix(head, ": ")) {
+		return fmt.Errorf("signature %.300q, expected a * at its end alone, behind a class and a colon, as in \"phantom: *\"", k.Signature)
+	}
+	return excusable(k.Signature)
 }
 
 // excusable says why no failure can have a signature: what begins none is misspelt, or of another version, and would excuse nothing.

@@ -5,8 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
+	"time"
 
 	"tidemark/history"
 	"tidemark/history/plain"
@@ -62,6 +66,74 @@ func OwnHistory(journal io.Reader, run history.Run) error {
 	}
 	if err := SameRun(*found, run); err != nil {
 		return fmt.Errorf("%w as in %s", err, runFile)
+	}
+	return nil
+}
+
+// ErrAnotherPlan is of a plan.txt that does not hold the plan of the run beside it: it was changed, or is another run's.
+var ErrAnotherPlan = errors.New("not the plan that was carried out")
+
+// OwnPlan looks whether a plan.txt holds the plan of a run. The error, an ErrAnotherPlan, names the first line that differs.
+func OwnPlan(text []byte, run history.Run) error {
+	if string(text) == planText(run) {
+		return nil
+	}
+	found, expected := strings.Split(string(text), "\n"), strings.Split(planText(run), "\n")
+	line := func(lines []string, at int) string {
+		if at >= len(lines)-1 && (at >= len(lines) || lines[at] == "") {
+			return "missing"
+		}
+		return fmt.Sprintf("%q", clip(lines[at], valueMax))
+	}
+	at := 0
+	for at < min(len(found), len(expected))-1 && found[at] == expected[at] {
+		at++
+	}
+	return fmt.Errorf("%w: its line %d is %s, expected %s as in %s", ErrAnotherPlan, at+1, line(found, at), line(expected, at), runFile)
+}
+
+// reportTag is how a report says whose it is, in its head.
+var reportTag = regexp.MustCompile(`<meta name="tidemark-run" content="([0-9]{1,20}) ([0-9TZ:.-]{1,40})">`)
+
+// reportHead is where the tag stands at the latest, in bytes.
+const reportHead = 4 << 10
+
+// reportOf is what the tag says.
+func reportOf(run history.Run) string {
+	return fmt.Sprintf("%d %s", run.Seed, run.Started.UTC().Format(time.RFC3339Nano))
+}
+
+// OwnReport looks whether a report is that of a run. One that does not say whose it is, as those of older builds, is not refused.
+func OwnReport(page io.Reader, run history.Run) error {
+	head, err := io.ReadAll(io.LimitReader(page, reportHead))
+	if err != nil {
+		return err
+	}
+	tag := reportTag.FindSubmatch(head)
+	if tag == nil {
+		return nil
+	}
+	seed, started, _ := strings.Cut(reportOf(run), " ")
+	for i, f := range []struct{ name, own string }{{"seed", seed}, {"started", started}} {
+		if found := string(tag[i+1]); found != f.own {
+			return fmt.Errorf("%w: its %s is %s, expected %s as in %s", ErrAnotherRun, f.name, found, f.own, runFile)
+		}
+	}
+	return nil
+}
+
+// OwnReport looks whether the directory's report, if there is one, is that of its run.
+func (d Dir) OwnReport(run history.Run) error {
+	f, err := history.OpenFile(d.file(reportFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	if err := OwnReport(f, run); err != nil {
+		return fmt.Errorf("%s: %w", d.file(reportFile), err)
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 // of operations, which a script draws.
 type page struct {
 	Title, Name             string
+	Of                      string // whose page it is, for programs
 	Status, Headline        string
 	Reason, Truncated       string
 	SecondJudge             string
@@ -131,6 +132,7 @@ func newPage(o Outcome, h *history.History, logs Logs) page {
 		},
 	}
 	p.Title = p.Headline + " · " + p.Name
+	p.Of = reportOf(o.Run)
 	p.Findings, p.FindingsLeft = findingViews(v.Findings)
 	for _, s := range spans {
 		if d := diagramOf(o.Run, s, h, v.Findings[s.finding], lines, lives); d != nil {

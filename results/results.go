@@ -24,6 +24,7 @@ import (
 	"strings"
 
 	"tidemark/history"
+	"tidemark/history/keys"
 )
 
 // The files of a run directory.
@@ -69,11 +70,15 @@ func Create(root string, run history.Run) (Dir, error) {
 	if err := d.write(runFile, append(text, '\n')); err != nil {
 		return Dir{}, err
 	}
-	plan := run.Plan
-	if plan != "" && !strings.HasSuffix(plan, "\n") {
-		plan += "\n"
+	return d, d.write(planFile, []byte(planText(run)))
+}
+
+// planText is what plan.txt holds of a run.
+func planText(run history.Run) string {
+	if run.Plan != "" && !strings.HasSuffix(run.Plan, "\n") {
+		return run.Plan + "\n"
 	}
-	return d, d.write(planFile, []byte(plan))
+	return run.Plan
 }
 
 // nameOf is the name of a run's directory, if none has it yet.
@@ -152,10 +157,25 @@ func (d Dir) History() (h *history.History, truncated string, err error) {
 	return h, truncated, nil
 }
 
-// Plan reads plan.txt, which stands beside run.json for people: what is replayed is the plan in run.json.
-func (d Dir) Plan() (string, error) {
-	text, err := d.read(planFile, runBytesMax)
-	return string(text), err
+// OwnPlan looks whether plan.txt, which stands beside run.json for people, is the run's plan still. It may be gone, and it may have been changed or be another
+// run's: what is carried out is the plan in run.json. The error says in which line it differs, or why it cannot be read.
+func (d Dir) OwnPlan(run history.Run) error {
+	f, err := history.OpenFile(d.file(planFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	text, err := readBounded(f, runBytesMax)
+	if err != nil {
+		return err
+	}
+	if err := OwnPlan(text, run); err != nil {
+		return fmt.Errorf("%s: %w", d.file(planFile), err)
+	}
+	return nil
 }
 
 // WriteHistory writes the journal of a run that kept it in memory.
@@ -257,7 +277,7 @@ func readBounded(f *os.File, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// decodeStrict reads one JSON object: no unknown field, nothing behind it.
+// decodeStrict reads one JSON object: no unknown field, no key twice, nothing behind it.
 func decodeStrict(text []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
@@ -267,5 +287,5 @@ func decodeStrict(text []byte, into any) error {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("expected the end of the file at byte %d, after the JSON object", dec.InputOffset())
 	}
-	return nil
+	return keys.Once(text)
 }

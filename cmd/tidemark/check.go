@@ -56,6 +56,12 @@ func checkCommand() *cobra.Command {
 			if errors.Is(stored, results.ErrAnotherRun) {
 				return usage(stored)
 			}
+			if err := d.OwnReport(run); err != nil && !write {
+				return usage(fmt.Errorf("%w; --write writes it anew", err))
+			}
+			if err := d.OwnPlan(run); err != nil {
+				fmt.Fprintln(c.ErrOrStderr(), "tidemark:", err)
+			}
 			res, truncated, err := harness.Recheck(d, run)
 			if err != nil {
 				return usage(err)

@@ -28,7 +28,8 @@ func TestNoPipeInARunIsWaitedFor(t *testing.T) {
 		{"results.json", []string{"check", "replay"}},
 		{"trace.hashes", []string{"replay"}},
 		{"shrink.json", nil},
-		{"plan.txt", nil},
+		{"plan.txt", []string{"check", "replay"}},
+		{"report.html", []string{"check", "replay"}},
 		{"broker-1.log", nil},
 	} {
 		dir := filepath.Join(t.TempDir(), "run")

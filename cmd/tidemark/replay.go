@@ -11,6 +11,7 @@ import (
 
 	"tidemark/checker"
 	"tidemark/harness"
+	"tidemark/results"
 )
 
 func replayCommand() *cobra.Command {
@@ -34,8 +35,14 @@ func replayCommand() *cobra.Command {
 			if err := harness.Verify(run); err != nil {
 				return usage(fmt.Errorf("%s: %w", filepath.Join(d.Path, "run.json"), err))
 			}
-			if plan, err := d.Plan(); err == nil && plan != run.Plan {
-				fmt.Fprintf(c.ErrOrStderr(), "%s was changed: what is carried out is the plan in run.json (run --plan FILE carries out another)\n", filepath.Join(d.Path, "plan.txt"))
+			switch err := d.OwnPlan(run); {
+			case errors.Is(err, results.ErrAnotherPlan):
+				fmt.Fprintf(c.ErrOrStderr(), "tidemark: %v: what is carried out is the plan in run.json (run --plan FILE carries out another)\n", err)
+			case err != nil:
+				return usage(err)
+			}
+			if err := d.OwnReport(run); err != nil {
+				fmt.Fprintln(c.ErrOrStderr(), "tidemark:", err)
 			}
 			if err := t.check(run.World, run.Brokers); err != nil {
 				return usage(err)

@@ -40,6 +40,7 @@ func TestNoContradictionIsBelieved(t *testing.T) {
 		{"20261130T020102Z-9", run, results("1", "7", "1", "valid", ``, told), "run.json: seed is 7, expected 9 as in the directory's name"},
 		{"20261130T020102Z-7", run, results("1", "7", "1", "valid", ``, strings.Replace(told, "-1", "1", 1)), "of another run: its contract is that of acks=1, min.insync.replicas 2, replication factor 3"},
 		{"20261130T020102Z-7", run, `{"format":1,"seed":"7","verdict":{"format":1,"status":"valid"},"more":1}`, "more"},
+		{"20261130T020102Z-7", run, strings.Replace(results("1", "7", "1", "invalid", lost, told), `"reason"`, `"Status":"valid","reason"`, 1), `line 1: the key "status" a second time in one object`},
 	} {
 		root := t.TempDir()
 		dir := filepath.Join(root, runsDir, c.name)
@@ -91,7 +92,7 @@ func TestABadCampaignIsOneRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, bad := range [][2]string{{`"seconds": 0,`, `"seconds": 1e999,`}, {`"seconds": 0,`, `"seconds": 1e300,`}, {`"worldSeconds": 1000000000000`, `"worldSeconds": -1`},
-		{`"runs": 1`, `"runs": -7`}, {`"problems": null`, `"problems": [{"kind": "\u001b[2J"}]`}} {
+		{`"runs": 1`, `"runs": -7`}, {`"done": true,`, `"done": false, "done": true,`}, {`"problems": null`, `"problems": [{"kind": "\u001b[2J"}]`}} {
 		text := strings.Replace(string(good), bad[0], bad[1], 1)
 		if text == string(good) {
 			t.Fatalf("there is no %s in %s", bad[0], good)
@@ -148,5 +149,40 @@ func TestAHistoryOfAnotherRunIsDamage(t *testing.T) {
 	}
 	if r := look(); !r.Damaged || r.Status != "" {
 		t.Errorf("%+v, expected damage", r)
+	}
+}
+
+// TestAPageOrPlanOfAnotherRunIsTold: a report that says that it is another run's is damage, as the row leads to it; a plan.txt that does not hold the run's plan is
+// told beside the verdict, as anybody may edit it. Neither is asked for more than it says.
+func TestAPageOrPlanOfAnotherRunIsTold(t *testing.T) {
+	tag := func(of string) string { return `<!doctype html><meta charset="utf-8"><meta name="tidemark-run" content="` + of + `">` }
+	const plan = "at 2s kill broker 1 for 3s\n"
+	for _, c := range []struct {
+		report, plan string
+		damaged      bool
+		says         string
+	}{
+		{tag("9 2026-11-30T02:01:02Z"), plan, false, ""},
+		{"<!doctype html><title>of an older build</title>", "", false, "(plan.txt is not the plan that was carried out: its line 1 is missing, expected \"at 2s kill broker 1 for 3s\" as in run.json)"},
+		{tag("8 2026-11-30T02:01:02Z"), plan, true, "report.html: of another run: its seed is 8, expected 9 as in run.json"},
+		{tag("9 2026-11-30T02:01:03Z"), plan, true, "report.html: of another run: its started is 2026-11-30T02:01:03Z, expected 2026-11-30T02:01:02Z as in run.json"},
+		{tag("9 2026-11-30T02:01:02Z"), plan + "at 9s heal\n", false, "its line 2 is \"at 9s heal\", expected missing"},
+	} {
+		root, _ := site(t)
+		const name = "20261129T020102Z-9"
+		for file, text := range map[string]string{reportFile: c.report, planFile: c.plan,
+			runFile: `{"format":1,"started":"2026-11-30T02:01:02Z","seed":"9","world":"sim","plan":"at 2s kill broker 1 for 3s\n"}`} {
+			if err := os.WriteFile(filepath.Join(root, runsDir, name, file), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		x, err := Read(root, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := x.Runs[slices.IndexFunc(x.Runs, func(r Run) bool { return r.Name == name })]
+		if r.Damaged != c.damaged || (r.Status == "") != c.damaged || !strings.Contains(r.Reason, c.says) || c.says == "" && strings.Contains(r.Reason, planFile) {
+			t.Errorf("%q, %q: %+v, expected damage %t and %q", c.report, c.plan, r, c.damaged, c.says)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -39,6 +40,7 @@ type Run struct {
 // The files of a run directory that the index reads or serves, see the package results.
 const (
 	runFile     = "run.json"
+	planFile    = "plan.txt"
 	historyFile = "history.ndjson.zst"
 	outcomeFile = "results.json"
 	reportFile  = "report.html"
@@ -73,6 +75,11 @@ func readRun(root *os.Root, name string) Run {
 		r.Reason, r.Damaged = "damaged: "+clip(err.Error(), nameMax), true
 	default:
 		r.Status, r.Reason, r.UnderWay, r.Replay = o.Verdict.Status, clip(o.Verdict.Reason, textMax), o.UnderWay, clip(o.Replay, textMax)
+		if text, err := readFile(root, path.Join(dir, planFile), runBytesMax); err == nil {
+			if err := results.OwnPlan(text, o.Run); err != nil {
+				r.Reason += " (" + planFile + " is " + clip(err.Error(), nameMax) + ")"
+			}
+		}
 		if i := slices.IndexFunc(o.Verdict.Findings, func(f checker.Finding) bool { return f.Severity == checker.Violation }); i >= 0 {
 			r.Signature = clip(o.Verdict.Findings[i].Signature, nameMax)
 		}
@@ -101,14 +108,17 @@ func readOutcome(root *os.Root, name string) (results.Outcome, error) {
 	if err != nil {
 		return o, fmt.Errorf("%s: %w", outcomeFile, err)
 	}
-	if err := ownHistory(root, path.Join(dir, historyFile), run); err != nil {
+	if err := owned(root, path.Join(dir, historyFile), run, results.OwnHistory); err != nil {
 		return o, fmt.Errorf("%s: %w", historyFile, err)
+	}
+	if err := owned(root, path.Join(dir, reportFile), run, results.OwnReport); err != nil {
+		return o, fmt.Errorf("%s: %w", reportFile, err)
 	}
 	return o, nil
 }
 
-// ownHistory looks whether a journal is that of a run. One that is not there is nobody else's.
-func ownHistory(root *os.Root, name string, run history.Run) error {
+// owned looks whether a file is that of a run. One that is not there is nobody else's.
+func owned(root *os.Root, name string, run history.Run, own func(io.Reader, history.Run) error) error {
 	info, err := root.Stat(name) // before it is opened: a pipe would wait for whoever writes to it
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -123,7 +133,7 @@ func ownHistory(root *os.Root, name string, run history.Run) error {
 		return err
 	}
 	defer f.Close() //nolint:errcheck // only read
-	return results.OwnHistory(f, run)
+	return own(f, run)
 }
 
 // runDir matches the name that a run's directory is given, see results.Create.

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"tidemark/history/keys"
 )
 
 // The directories and files of an index.
@@ -95,6 +97,9 @@ func Decode(text []byte, name string, now time.Time) (Campaign, error) {
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return Campaign{}, fmt.Errorf("%w: expected the end of the file at byte %d, after the JSON object", ErrFormat, dec.InputOffset())
+	}
+	if err := keys.Once(text); err != nil {
+		return Campaign{}, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	switch {
 	case c.Format != Format:
