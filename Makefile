@@ -17,7 +17,7 @@ COUNT    ?= 3
 # The release of Apache Kafka that the lines with kafka in their names run.
 RELEASE  ?= 4.1.0
 
-.PHONY: run build nightly soak soak-space soak-docker soak-kafka canary-docker bugs-docker hunt-docker test test-bugs bugs test-docker test-docker-kafka test-docker-readme test-docker-kills carry-kafka kafka-kills observer-kafka flat bench lint fuzz screenshot clean
+.PHONY: run build nightly soak soak-space soak-docker soak-kafka canary-docker bugs-docker hunt-docker hunt-kafka test test-bugs bugs test-docker test-docker-kafka test-docker-readme test-docker-kills carry-kafka kafka-kills observer-kafka flat bench lint fuzz screenshot clean
 
 # A first run: in containers where a container engine is found, else in the simulated world alone, whose program needs a third less time
 # to build.
@@ -116,6 +116,12 @@ carry-kafka: build
 		| tee /dev/stderr | sed -n 's,^  replay: .* replay ,,p' | tail -n 1); [ -d "$$dir" ]; \
 	for to in 0.10.2.2:10 0.11.0.3:3 4.1.0:3; do \
 		bin/tidemark replay "$$dir" --target "apache-kafka:$${to%:*}" --times "$${to#*:}" || [ $$? -le 1 ]; done
+
+# Random search for a loss of acknowledged messages in unmodified Apache Kafka 0.10.2.2: ends with the first, or after an hour.
+hunt-kafka: build
+	bin/tidemark hunt --target apache-kafka:0.10.2.2 --classic --partitions 1 --duration 45s \
+		--config replica.lag.time.max.ms=10000,replica.socket.timeout.ms=30000,replica.high.watermark.checkpoint.interval.ms=5000 \
+		--until-class 'lost acknowledged write' --budget 60m --allow-vacuous 20
 
 # The runs of Apache Kafka and the proxy's tests that make test-docker holds, alone, with how long each takes.
 test-docker-kafka:
