@@ -125,6 +125,22 @@ func (d Dir) Outcome() (Outcome, error) {
 	return o, nil
 }
 
+// credible looks whether what is told of a run can be so: its verdict, and what stands around it. The error is a checker.ErrIncredible.
+func (s *storedOutcome) credible(run history.Run) error {
+	v := &s.Verdict
+	if is := checker.ContractOf(run); v.Checker == checker.Version && v.Contract != is {
+		return fmt.Errorf("%w: its contract is %+v, expected %+v as %s makes it", checker.ErrIncredible, v.Contract, is, runFile)
+	}
+	proves := v.Status == checker.Valid || v.Status == checker.Vacuous
+	switch {
+	case proves && s.Truncated != "":
+		return fmt.Errorf("%w: it is %s, and truncated is %.300q, expected %s or %s of a history that is not whole", checker.ErrIncredible, v.Status, s.Truncated, checker.Unknown, checker.Invalid)
+	case proves && s.UnderWay:
+		return fmt.Errorf("%w: it is %s, and underWay is true, expected %s or %s of a run that has not told how it ended", checker.ErrIncredible, v.Status, checker.Unknown, checker.Invalid)
+	}
+	return v.Credible()
+}
+
 // DecodeOutcome reads what results.json holds, of a run that run.json holds. It believes no file that cannot be what Finish wrote: of another
 // format, of another run, or whose verdict is against its own findings.
 func DecodeOutcome(text []byte, run history.Run) (Outcome, error) {
@@ -143,7 +159,7 @@ func DecodeOutcome(text []byte, run history.Run) (Outcome, error) {
 	if was, is := s.Verdict.Contract.Configured(), checker.ContractOf(run).Configured(); was != is {
 		return Outcome{}, fmt.Errorf("%w: its contract is that of %s, expected %s as in %s", ErrAnotherRun, was, is, runFile)
 	}
-	if err := s.Verdict.Credible(); err != nil {
+	if err := s.credible(run); err != nil {
 		return Outcome{}, err
 	}
 	return Outcome{Run: run, Verdict: s.Verdict, Hash: s.Hash, Replay: s.Replay, Wall: s.Wall, Truncated: s.Truncated, UnderWay: s.UnderWay, Ground: s.Ground, Shrunk: s.Shrunk}, nil

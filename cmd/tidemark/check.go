@@ -71,7 +71,8 @@ func checkCommand() *cobra.Command {
 			}
 			if write {
 				o := res.Outcome(d)
-				o.Hash, o.Wall, o.Truncated, o.Ground, o.UnderWay = before.Hash, before.Wall, truncated, before.Ground, before.UnderWay
+				o.Hash, o.Wall, o.Truncated, o.Ground = before.Hash, before.Wall, truncated, before.Ground
+				o.UnderWay = before.UnderWay && (o.Verdict.Status == checker.Unknown || o.Verdict.Status == checker.Invalid) // a history that is whole tells how it ended
 				o.Shrunk = before.Shrunk
 				if err := d.Finish(o, res.History); err != nil {
 					return trouble(err)

@@ -20,6 +20,7 @@ func TestNoContradictionIsBelieved(t *testing.T) {
 		run  = `{"format":1,"seed":"7","started":"2026-11-30T02:01:02Z","acks":-1,"minInsyncReplicas":2,"replicationFactor":3}`
 		lost = `{"severity":"violation","signature":"lost: election"}`
 		told = `{"acks":-1,"minInsyncReplicas":2,"replicationFactor":3}`
+		gone = "history.ndjson.zst: is gone or empty, expected the history that makes the run valid"
 	)
 	results := func(format, seed, version, status, findings, contract string) string {
 		return `{"format":` + format + `,"seed":"` + seed + `","verdict":{"format":` + version + `,"status":"` + status + `","reason":"r","findings":[` + findings + `],"contract":` + contract + `}}`
@@ -32,6 +33,12 @@ func TestNoContradictionIsBelieved(t *testing.T) {
 		{"20261130T020102Z-7", run, results("1", "7", "1", "unknown", lost+","+lost, told), "it is unknown, and 2 of its findings are violations"},
 		{"20261130T020102Z-7", run, results("1", "7", "1", "invalid", ``, told), "it is invalid, and none of its 0 findings is a violation"},
 		{"20261130T020102Z-7", run, results("1", "7", "1", "valid", `{"severity":"harmless"}`, told), `finding 1 has severity "harmless", expected violation, allowed or info`},
+		{"20261130T020102Z-7", run, strings.Replace(results("1", "7", "1", "valid", ``, told), `"reason"`, `"porcupine":{"outcome":"objects","windows":1},"reason"`, 1), "its second judge objects, and none of its 0 findings is a violation"},
+		{"20261130T020102Z-7", run, strings.Replace(results("1", "7", "1", "valid", ``, told), `"seed"`, `"truncated":"its last 30 bytes","seed"`, 1),
+			`it is valid, and truncated is "its last 30 bytes", expected unknown or invalid of a history that is not whole`},
+		{"20261130T020102Z-7", run, strings.Replace(results("1", "7", "1", "vacuous", ``, told), `"seed"`, `"underWay":true,"seed"`, 1), "it is vacuous, and underWay is true, expected unknown or invalid"},
+		{"20261130T020102Z-7", run, strings.Replace(results("1", "7", "1", "unknown", ``, told), `"seed"`, `"truncated":"its end","underWay":true,"seed"`, 1), ""},
+		{"20261130T020102Z-7", run, results("1", "7", "1", "valid", ``, told), gone},
 		{"20261130T020102Z-7", run, results("1", "7", "1", "splendid", ``, told), `it is "splendid", expected valid`},
 		{"20261130T020102Z-7", run, results("2", "7", "1", "valid", ``, told), "results.json: format is 2, expected 1"},
 		{"20261130T020102Z-7", run, results("1", "7", "2", "valid", ``, told), "its format is 2, expected 1"},
@@ -49,6 +56,14 @@ func TestNoContradictionIsBelieved(t *testing.T) {
 		}
 		for file, text := range map[string]string{runFile: c.run, outcomeFile: c.results} {
 			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := history.WriteJournal(filepath.Join(dir, historyFile), nil, &history.History{}); err != nil {
+			t.Fatal(err)
+		}
+		if c.says == gone {
+			if err := os.Truncate(filepath.Join(dir, historyFile), 0); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -134,14 +149,12 @@ func TestAHistoryOfAnotherRunIsDamage(t *testing.T) {
 		{&history.Run{Format: 1, Seed: 8, World: "sim"}, `history.ndjson.zst: of another run: its seed is "8", expected "9" as in run.json`},
 		{&history.Run{Format: 1, Seed: 9, World: "sim"}, `its started is "0001-01-01T00:00:00Z", expected "2026-11-30T02:01:02Z"`},
 	} {
+		_ = os.Remove(path)
 		if err := history.WriteJournal(path, c.of, &history.History{}); err != nil {
 			t.Fatal(err)
 		}
 		if r := look(); r.Damaged != (c.says != "") || !strings.Contains(r.Reason, c.says) {
 			t.Errorf("%+v: %+v, expected damage %q", c.of, r, c.says)
-		}
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
 		}
 	}
 	if err := os.WriteFile(path, []byte("no journal at all"), 0o644); err != nil {
@@ -155,7 +168,9 @@ func TestAHistoryOfAnotherRunIsDamage(t *testing.T) {
 // TestAPageOrPlanOfAnotherRunIsTold: a report that says that it is another run's is damage, as the row leads to it; a plan.txt that does not hold the run's plan is
 // told beside the verdict, as anybody may edit it. Neither is asked for more than it says.
 func TestAPageOrPlanOfAnotherRunIsTold(t *testing.T) {
-	tag := func(of string) string { return `<!doctype html><meta charset="utf-8"><meta name="tidemark-run" content="` + of + `">` }
+	tag := func(of string) string {
+		return `<!doctype html><meta charset="utf-8"><meta name="tidemark-run" content="` + of + `">`
+	}
 	const plan = "at 2s kill broker 1 for 3s\n"
 	for _, c := range []struct {
 		report, plan string

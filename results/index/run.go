@@ -108,6 +108,9 @@ func readOutcome(root *os.Root, name string) (results.Outcome, error) {
 	if err != nil {
 		return o, fmt.Errorf("%s: %w", outcomeFile, err)
 	}
+	if info, err := root.Stat(path.Join(dir, historyFile)); o.Verdict.Status == checker.Valid && (errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0) {
+		return o, fmt.Errorf("%s: is gone or empty, expected the history that makes the run %s", historyFile, checker.Valid)
+	}
 	if err := owned(root, path.Join(dir, historyFile), run, results.OwnHistory); err != nil {
 		return o, fmt.Errorf("%s: %w", historyFile, err)
 	}

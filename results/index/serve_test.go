@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"tidemark/history"
 	"tidemark/internal/garbage"
 )
 
@@ -53,6 +54,9 @@ func site(t testing.TB) (root, secret string) {
 		write("runs/"+r.name+"/results.json", string(must(t, map[string]any{"format": 1, "seed": seed, "replay": "bin/tidemark replay runs/" + r.name, "verdict": map[string]any{
 			"format": 1, "status": r.status, "reason": r.reason, "findings": findings}})))
 		write("runs/"+r.name+"/report.html", "<!doctype html><title>report</title>")
+		if err := history.WriteJournal(filepath.Join(root, "runs", r.name, historyFile), nil, &history.History{}); err != nil {
+			t.Fatal(err)
+		}
 		write("runs/"+r.name+"/broker-1.log", hostile[5])
 	}
 	write("runs/20261130T030000Z-8/run.json", `{"format":1,"seed":"8"}`)
