@@ -96,7 +96,7 @@ func TestThePageOfTheIndex(t *testing.T) {
 		b.Forget()
 		b.Do(t, chromedp.Click(chromedp.CSS(`.changes a[href$="report.html"]`)))
 		b.Until(t, `document.title === "a run"`)
-		b.Do(t, chromedp.Navigate(url), chromedp.Click(chromedp.CSS(`section a[href*="20261103"]`)))
+		b.Do(t, chromedp.Navigate(url), chromedp.Click(chromedp.CSS(`section a[href*="20261130T020000Z-nightly"]`)))
 		b.Until(t, `document.querySelector("a[href='../index.html']")?.textContent.startsWith("All runs")`)
 	}
 }
