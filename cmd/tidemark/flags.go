@@ -65,6 +65,9 @@ var insteadOfNothing = map[string]string{
 // checkGiven refuses flags and arguments that are there and empty, as of a script whose variable is not set: to take them for left out would do something
 // else than was asked for.
 func checkGiven(c *cobra.Command, args []string) error {
+	if c.DisableFlagParsing { // the shell's completion: of the word at hand there may be nothing yet
+		return nil
+	}
 	var wrong error
 	c.Flags().Visit(func(f *pflag.Flag) {
 		text := ""
