@@ -24,6 +24,7 @@ func TestAFullDiskLeavesWhatWasThere(t *testing.T) {
 	begun := o
 	begun.UnderWay = true
 	begun.Verdict.Status, begun.Verdict.Findings, begun.Verdict.Reason = checker.Unknown, nil, "THE ONE BEFORE"
+	begun.Verdict.Porcupine = checker.Second{}
 	if err := d.Finish(begun, &history.History{}); err != nil {
 		t.Fatal(err)
 	}

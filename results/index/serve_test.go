@@ -301,7 +301,7 @@ func TestArchive(t *testing.T) {
 			t.Errorf("%s holds %q, %v", f.Name, text, err)
 		}
 	}
-	want := []string{"20261129T020102Z-9/broker-1.log", "20261129T020102Z-9/report.html", "20261129T020102Z-9/results.json", "20261129T020102Z-9/run.json"}
+	want := []string{"20261129T020102Z-9/broker-1.log", "20261129T020102Z-9/history.ndjson.zst", "20261129T020102Z-9/report.html", "20261129T020102Z-9/results.json", "20261129T020102Z-9/run.json"}
 	if !slices.Equal(names, want) {
 		t.Errorf("the archive has %q, expected %q", names, want)
 	}
