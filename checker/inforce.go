@@ -16,7 +16,8 @@ type InForce struct {
 	Kind    string             `json:"kind"`              // as plans write it
 	What    string             `json:"what"`              // the plan's line without when and for how long
 	Brokers []history.BrokerID `json:"brokers,omitempty"` // whom it struck; none is all, or clients
-	From    int64              `json:"fromNanos"`         // when it came into force, in nanoseconds since the run's start: applied, not requested
+	From    int64              `json:"fromNanos"`         // when it began to strike, in nanoseconds since the run's start: see Strike
+	Applied int64              `json:"appliedNanos"`      // when it was applied whole, never before From
 	To      int64              `json:"toNanos"`           // when it was undone, -1 if it was not; what is done at once, as an election, has no length
 	When    Moment             `json:"when"`
 }
@@ -34,6 +35,46 @@ const (
 	WhenLost Moment = "lost"
 )
 
+// Strike is what tells from when on a fault was in force. A negative time is a phase that it never reached.
+type Strike struct {
+	Kind, Line                   string
+	Brokers                      []history.BrokerID
+	Requested, Applied, Observed int64 // nanoseconds since the run's start
+}
+
+// AtOnce reports whether a kind of fault has no length: when it is done, there is nothing left to undo.
+func AtOnce(kind string) bool { return kind == "elect" || kind == "reassign" || kind == "recreate" }
+
+// Begun is from when on the fault was in force. From its request, and not only when it was applied: what strikes several brokers one after the other, or
+// ends them in order, has struck some long before the last. One on messages begins with the first that it met. Of what is done at once, only an
+// election tells when that was: at the step that made its broker leader, else when it was applied.
+func (s *Strike) Begun(steps []history.Step) int64 {
+	switch {
+	case s.Applied < 0 || OnMessages(s.Kind):
+		return s.Observed
+	case s.Requested < 0 || s.Requested > s.Applied:
+		return s.Applied
+	case !AtOnce(s.Kind):
+		return s.Requested
+	}
+	for i := range steps {
+		e := &steps[i]
+		if at := int64(e.Time); s.Kind == "elect" && e.Kind == history.StepElection && at >= s.Requested && at <= s.Applied &&
+			strings.HasSuffix(s.Line, " on "+e.Partition.String()) && (len(s.Brokers) == 0 || slices.Contains(s.Brokers, e.Broker)) {
+			return at
+		}
+	}
+	return s.Applied
+}
+
+// appliedLateMin is from when on it is told that a fault was applied whole later than it began.
+const appliedLateMin = 100 * time.Millisecond
+
+// AppliedLate reports whether a fault was applied whole so much later than it began that both are told. Times are nanoseconds.
+func AppliedLate(kind string, begun, applied int64) bool {
+	return applied-begun >= int64(appliedLateMin) && !AtOnce(kind) && !OnMessages(kind)
+}
+
 const (
 	inForceMax     = 16 // faults that a witness carries
 	inForceToldMax = 3  // faults that its words name at one moment
@@ -42,8 +83,8 @@ const (
 // life is a fault as the history tells it; a negative time is a phase that it never reached.
 type life struct {
 	InForce
-	requested, observed int64
-	failed              bool
+	requested, observed, done int64 // done: what is done at once was seen to be
+	failed                    bool
 }
 
 // lasted is from when to when a fault was in force.
@@ -52,7 +93,7 @@ func (l *life) lasted() interval { return interval{l.From, l.To} }
 // worked is the same, but for what is done at once: that may have taken effect at any time since it was requested.
 func (l *life) worked() interval {
 	if l.To == l.From && l.requested >= 0 {
-		return interval{l.requested, l.To}
+		return interval{l.requested, l.done}
 	}
 	return l.lasted()
 }
@@ -60,14 +101,15 @@ func (l *life) worked() interval {
 // struck lists the faults that a probe saw take effect, and nobody found not to last, as they began.
 func struck(h *history.History) []*life {
 	var lives []*life
-	index := map[int]*life{}
+	index, lines := map[int]*life{}, map[int]string{}
 	for i := range h.Faults {
 		e := &h.Faults[i]
 		l := index[e.Fault]
 		if l == nil {
-			l = &life{InForce: InForce{Number: e.Fault + 1, Kind: e.Kind, What: Deed(e.Kind, e.Line), From: -1, To: -1}, requested: -1, observed: -1}
+			l = &life{InForce: InForce{Number: e.Fault + 1, Kind: e.Kind, What: Deed(e.Kind, e.Line), From: -1, Applied: -1, To: -1}, requested: -1, observed: -1}
 			index[e.Fault] = l
 			lives = append(lives, l)
+			lines[l.Number] = e.Line
 		}
 		if len(e.Targets) > 0 {
 			l.Brokers = e.Targets
@@ -82,7 +124,7 @@ func struck(h *history.History) []*life {
 		case history.FaultRequested:
 			note(&l.requested)
 		case history.FaultApplied:
-			note(&l.From)
+			note(&l.Applied)
 		case history.FaultObserved:
 			note(&l.observed)
 		case history.FaultUndone, history.FaultVerified:
@@ -96,9 +138,12 @@ func struck(h *history.History) []*life {
 		if l.observed < 0 || l.failed {
 			continue
 		}
-		if l.From < 0 || OnMessages(l.Kind) {
-			l.From = l.observed
+		s := Strike{l.Kind, lines[l.Number], l.Brokers, l.requested, l.Applied, l.observed}
+		l.From, l.done = s.Begun(h.Steps), l.To
+		if l.To == l.Applied && AtOnce(l.Kind) {
+			l.To = l.From
 		}
+		l.Applied = max(l.Applied, l.From)
 		out = append(out, l)
 	}
 	slices.SortStableFunc(out, func(a, b *life) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Number, b.Number)) })
@@ -257,6 +302,9 @@ func (f *InForce) words() string {
 		when = "at " + clock(f.From)
 	case f.To >= 0:
 		when = "from " + clock(f.From) + " to " + clock(f.To)
+	}
+	if AppliedLate(f.Kind, f.From, f.Applied) {
+		when += ", applied whole at " + clock(f.Applied)
 	}
 	return fmt.Sprintf("fault #%d, %s%s, %s", f.Number, f.What, on, when)
 }

@@ -39,9 +39,12 @@ func TestFaultsInForce(t *testing.T) {
 		{"a kill on the way to its loss", func(h *history.History) {
 			plot(h, 1, "kill", "at 4s kill broker 1 for 3s", one, 13, 13, 13.1, 16)
 		}, " In force on the way to its loss: fault #2, kill broker 1 (broker 1), from 13.000s to 16.000s."},
-		{"an election that was asked for", func(h *history.History) {
+		{"an election that was asked for, from its step on", func(h *history.History) {
 			plot(h, 2, "elect", "at 5s elect follower(orders/0) on orders/0", two, 14, 14.15, 14.15, 14.15)
-		}, " In force on the way to its loss: fault #3, elect follower(orders/0) on orders/0 (broker 2), at 14.150s."},
+		}, " In force on the way to its loss: fault #3, elect follower(orders/0) on orders/0 (broker 2), at 14.100s."},
+		{"brokers that end one after the other, the last behind the acknowledgement", func(h *history.History) {
+			plot(h, 0, "poweroff", "at 500ms poweroff isr(orders/0)", one, 2.367, 12.9, 12.9, 14.1)
+		}, " In force when it was acknowledged: fault #1, poweroff isr(orders/0) (broker 1), from 2.367s to 14.100s, applied whole at 12.900s."},
 		{"an election that was done before it was acknowledged", func(h *history.History) {
 			plot(h, 2, "elect", "at 5s elect follower(orders/0) on orders/0", two, 4, 12.3441, 12.3441, 12.3441)
 		}, " In force while its producer waited: fault #3, elect follower(orders/0) on orders/0 (broker 2), at 12.344s."},

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/checker"
 	"tidemark/history"
 	"tidemark/results/browser"
 )
@@ -77,5 +78,49 @@ func TestAPausedBrokerIsNotDown(t *testing.T) {
 		if strings.Join(got, " ") != want {
 			t.Errorf("broker %d: %s, expected %s", i+1, strings.Join(got, " "), want)
 		}
+	}
+}
+
+// TestAFaultIsInForceFromItsRequest: one that ends brokers one after the other is drawn and told from its request on, and when it was applied whole beside it;
+// an election from the step that it led to, though it was seen to be done only later.
+func TestAFaultIsInForceFromItsRequest(t *testing.T) {
+	p := history.Partition{Topic: "orders"}
+	event := func(n int, phase history.FaultPhase, at time.Duration, kind, line string, on ...history.BrokerID) history.FaultEvent {
+		return history.FaultEvent{Index: int64(at), Time: at, Fault: n, Phase: phase, Kind: kind, Line: line, Targets: on}
+	}
+	off, elect := "at 1s poweroff isr(orders/0)", "at 1s elect follower(orders/0) on orders/0"
+	h := &history.History{
+		Faults: []history.FaultEvent{
+			event(0, history.FaultRequested, 2*time.Second, "poweroff", off, 1, 2), event(0, history.FaultApplied, 11*time.Second, "poweroff", off, 1, 2),
+			event(0, history.FaultObserved, 11*time.Second, "poweroff", off, 1, 2), event(0, history.FaultUndone, 14*time.Second, "poweroff", off, 1, 2),
+			event(1, history.FaultRequested, 3*time.Second, "elect", elect, 2), event(1, history.FaultApplied, 5*time.Second, "elect", elect, 2),
+			event(1, history.FaultObserved, 5*time.Second, "elect", elect, 2), event(1, history.FaultUndone, 5*time.Second, "elect", elect, 2),
+		},
+		Steps: []history.Step{
+			{Time: 3500 * time.Millisecond, Kind: history.StepElection, Partition: history.Partition{Topic: "orders", Index: 1}, Broker: 2},
+			{Time: 4 * time.Second, Kind: history.StepElection, Partition: p, Broker: 2},
+		},
+	}
+	lives := faultLives(h.Faults, h.Steps)
+	bands := bandsOf(lives, 20*time.Second)
+	if b := bands[0]; b.From != seconds(2*time.Second) || b.To != seconds(14*time.Second) || b.Applied != seconds(11*time.Second) {
+		t.Errorf("the first fault is drawn as %+v, expected from 2 to 14 s, applied at 11 s", b)
+	}
+	if b := bands[1]; b.From != seconds(4*time.Second) || b.Applied != 0 {
+		t.Errorf("the election is drawn as %+v, expected from 4 s, with no word of its application", b)
+	}
+	f := checker.Finding{Partition: p, Offset: -1}
+	for from, want := range map[time.Duration]string{
+		time.Second:      "fault #1 requested: at 1s poweroff isr(orders/0) (in force from here on)",
+		10 * time.Second: "fault #1 in force from here on: poweroff isr(orders/0) (from 2.000 s, applied whole at 11.000 s)",
+	} {
+		views, _ := eventsIn(span{from: from, to: 12 * time.Second}, h, lives, f)
+		if len(views) == 0 || views[0].Text != want {
+			t.Errorf("from %v on the first moment is %+v, expected %s", from, views, want)
+		}
+	}
+	in := checker.InForce{Number: 1, Kind: "poweroff", What: "poweroff isr(orders/0)", From: int64(2 * time.Second), Applied: int64(11 * time.Second), To: int64(14 * time.Second)}
+	if got, want := inForceWord(in), "fault #1: poweroff isr(orders/0); all, from 2.000 s to 14.000 s, applied whole at 11.000 s"; got != want {
+		t.Errorf("%s, expected %s", got, want)
 	}
 }

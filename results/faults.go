@@ -1,6 +1,7 @@
 package results
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -15,10 +16,11 @@ type life struct {
 	kind, line, detail                                              string
 	targets                                                         []history.BrokerID
 	requested, applied, observed, undone, verified, refused, failed time.Duration
+	begun                                                           time.Duration // when it began to strike, as a witness tells it
 }
 
-// faultLives gathers each plan line's phases, in order of the plan.
-func faultLives(events []history.FaultEvent) []life {
+// faultLives gathers each plan line's phases, in order of the plan. The steps tell when some began to strike.
+func faultLives(events []history.FaultEvent, steps []history.Step) []life {
 	index := map[int]int{}
 	var lives []life
 	for _, e := range events {
@@ -42,6 +44,11 @@ func faultLives(events []history.FaultEvent) []life {
 		if t := l.phase(e.Phase); t != nil && *t < 0 {
 			*t = e.Time
 		}
+	}
+	for i := range lives {
+		l := &lives[i]
+		s := checker.Strike{Kind: l.kind, Line: l.line, Brokers: l.targets, Requested: int64(l.requested), Applied: int64(l.applied), Observed: int64(l.observed)}
+		l.begun = time.Duration(s.Begun(steps))
 	}
 	slices.SortStableFunc(lives, func(a, b life) int { return a.fault - b.fault })
 	return lives
@@ -135,14 +142,15 @@ func phaseWord(t time.Duration) string {
 
 // band is a fault in force, drawn behind the charts.
 type band struct {
-	From  seconds `json:"from"`
-	To    seconds `json:"to"`
-	Fault int     `json:"fault"` // of the plan's faults, from 1
-	Kind  string  `json:"kind"`
-	Line  string  `json:"line"`
+	From    seconds `json:"from"`
+	To      seconds `json:"to"`
+	Applied seconds `json:"applied,omitempty"` // when it was applied whole, where that was much later than From
+	Fault   int     `json:"fault"`             // of the plan's faults, from 1
+	Kind    string  `json:"kind"`
+	Line    string  `json:"line"`
 }
 
-// bandsOf lists the faults that demonstrably took effect, from their application to their undoing.
+// bandsOf lists the faults that demonstrably took effect, from when they began to strike to their undoing.
 func bandsOf(lives []life, end time.Duration) []band {
 	bands := []band{}
 	for i := range lives {
@@ -150,22 +158,21 @@ func bandsOf(lives []life, end time.Duration) []band {
 		if !l.struck() || len(bands) == faultsMax {
 			continue
 		}
-		from, to := l.begun(), l.ended()
+		from, to := l.begun, l.ended()
 		if to < from {
 			to = end
 		}
-		bands = append(bands, band{seconds(from), seconds(to), l.fault + 1, clip(l.kind, 40), clip(l.line, 200)})
+		b := band{From: seconds(from), To: seconds(to), Fault: l.fault + 1, Kind: clip(l.kind, 40), Line: clip(l.line, 200)}
+		if l.late() {
+			b.Applied = seconds(l.applied)
+		}
+		bands = append(bands, b)
 	}
 	return bands
 }
 
-// begun is when an observed fault came into force: one on messages at the first that it met.
-func (l *life) begun() time.Duration {
-	if l.applied < 0 || checker.OnMessages(l.kind) {
-		return l.observed
-	}
-	return l.applied
-}
+// late reports whether the fault was applied whole much later than it began to strike.
+func (l *life) late() bool { return checker.AppliedLate(l.kind, int64(l.begun), int64(l.applied)) }
 
 // ended is when a fault was undone, negative if it was not.
 func (l *life) ended() time.Duration {
@@ -182,6 +189,14 @@ func (l *life) over(index int64) int64 {
 		return index
 	}
 	return -1
+}
+
+// lateWord tells when a fault was applied whole that began to strike much earlier.
+func (l *life) lateWord() string {
+	if !l.late() {
+		return ""
+	}
+	return fmt.Sprintf(" (from %s, applied whole at %s)", at(l.begun), at(l.applied))
 }
 
 // named reports whether a finding's witness names the fault.

@@ -88,7 +88,7 @@ func TestFaultsAreNumberedFromOne(t *testing.T) {
 		{Fault: 1, Kind: "kill", Phase: history.FaultRefused},
 		{Fault: 2, Kind: "kill", Targets: []history.BrokerID{2, 3}, Phase: history.FaultObserved},
 	}
-	lives := faultLives(events)
+	lives := faultLives(events, nil)
 	views, _ := faultViews(lives)
 	for i, want := range []string{"all", "–", "2,3"} {
 		if views[i].Number != i+1 || views[i].Targets != want {

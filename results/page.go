@@ -92,7 +92,7 @@ func newPage(o Outcome, h *history.History, logs Logs) page {
 	v := o.Verdict
 	end := endOf(o.Run, h)
 	spans := windowsOf(v.Findings, h.Marks, end)
-	lives := faultLives(h.Faults)
+	lives := faultLives(h.Faults, h.Steps)
 	charts := chart(h.Ops, end)
 	lines := timelines(h, v.Findings, spans, end)
 	table := tableOf(o.Run, h.Ops, v.Findings, spans)

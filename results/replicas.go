@@ -118,7 +118,7 @@ type pauseEdge struct {
 // pausesOf lists where the pauses that took effect begin and end: what an observer cannot tell from a broker that is down.
 func pausesOf(events []history.FaultEvent) (edges []pauseEdge) {
 	took := map[int]bool{}
-	for _, l := range faultLives(events) {
+	for _, l := range faultLives(events, nil) {
 		took[l.fault] = (l.kind == "pause" || l.kind == "freeze") && l.struck()
 	}
 	for _, e := range events {

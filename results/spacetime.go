@@ -355,14 +355,17 @@ func (c *scene) faults(s span, lives []life) {
 	for i := range lives {
 		l := &lives[i]
 		named := l.named(c.f)
-		if !l.struck() || !named && (l.begun() > s.to || l.ended() >= 0 && l.ended() < s.from) {
+		if !l.struck() || !named && (l.begun > s.to || l.ended() >= 0 && l.ended() < s.from) {
 			continue
 		}
 		who := struckWord(l.targets)
 		if who != "" {
 			who = ", on " + who
 		}
-		c.mark(mark{at: l.begun(), who: nobody, kind: "fault", key: named, text: fmt.Sprintf("fault #%d begins: %s%s", l.fault+1, l.deed(), who), full: clip(l.line, 300)})
+		c.mark(mark{at: l.begun, who: nobody, kind: "fault", key: named, text: fmt.Sprintf("fault #%d begins: %s%s", l.fault+1, l.deed(), who), full: clip(l.line, 300)})
+		if l.late() && (named || s.holds(l.applied)) {
+			c.mark(mark{at: l.applied, who: nobody, kind: "fault", key: named, text: fmt.Sprintf("fault #%d is applied whole: %s", l.fault+1, l.deed()), full: clip(l.line, 300)})
+		}
 		if l.ended() >= 0 && (named || s.holds(l.ended())) {
 			c.mark(mark{at: l.ended(), index: l.over(math.MaxInt64), who: nobody, kind: "fault", key: named, text: fmt.Sprintf("fault #%d ends: %s", l.fault+1, l.deed()), full: clip(l.line, 300)})
 		}

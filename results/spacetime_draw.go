@@ -209,7 +209,7 @@ func (c *scene) bands(d *diagram, lives []life, x map[party]int, at func(time.Du
 		if !l.struck() {
 			continue
 		}
-		top, foot := at(l.begun()), d.Foot
+		top, foot := at(l.begun), d.Foot
 		if l.ended() >= 0 {
 			foot = at(l.ended())
 		}
@@ -227,7 +227,7 @@ func (c *scene) bands(d *diagram, lives []life, x map[party]int, at func(time.Du
 			}
 			shift := 4 * (taken[column] % 4) // so that two on one broker are told apart
 			taken[column]++
-			d.Bands = append(d.Bands, bandBox{column - 26 + shift, top, 44, foot - top, hueOf(lives, l.kind), fmt.Sprintf("#%d", l.fault+1), fmt.Sprintf("fault #%d: %s", l.fault+1, clip(l.line, 200)), nil})
+			d.Bands = append(d.Bands, bandBox{column - 26 + shift, top, 44, foot - top, hueOf(lives, l.kind), fmt.Sprintf("#%d", l.fault+1), fmt.Sprintf("fault #%d: %s", l.fault+1, clip(l.line, 200)) + l.lateWord(), nil})
 		}
 	}
 	labelBands(d.Bands, d.Foot)

@@ -115,6 +115,12 @@ func windowViews(spans []span, h *history.History, lives []life, findings []chec
 	return views
 }
 
+// begins reports whether the fault was in force from this request on, and applied whole only later.
+func begins(lives []life, e history.FaultEvent) bool {
+	n := slices.IndexFunc(lives, func(l life) bool { return l.fault == e.Fault })
+	return n >= 0 && lives[n].struck() && lives[n].late() && lives[n].begun == e.Time
+}
+
 // eventsIn lists what happened in a window, in order: the faults, from those that were in force when it begins, the finding's operations, and the steps of
 // its partition. Appends and high watermarks move all the time; only those that touch the finding's offset are told.
 func eventsIn(s span, h *history.History, lives []life, f checker.Finding) (views []eventView, left int) {
@@ -125,13 +131,16 @@ func eventsIn(s span, h *history.History, lives []life, f checker.Finding) (view
 	}
 	var events []event
 	for i := range lives {
-		if l := &lives[i]; l.struck() && l.begun() < s.from && (l.ended() < 0 || l.ended() >= s.from) {
-			events = append(events, event{l.begun(), 0, eventView{at(l.begun()), inSeconds(l.begun()), "fault", fmt.Sprintf("fault #%d in force from here on: %s", l.fault+1, l.deed()), l.named(f)}})
+		if l := &lives[i]; l.struck() && l.begun < s.from && (l.ended() < 0 || l.ended() >= s.from) {
+			events = append(events, event{l.begun, 0, eventView{at(l.begun), inSeconds(l.begun), "fault", fmt.Sprintf("fault #%d in force from here on: %s%s", l.fault+1, l.deed(), l.lateWord()), l.named(f)}})
 		}
 	}
 	for _, e := range h.Faults {
-		if s.holds(e.Time) && e.Phase != history.FaultRequested && e.Phase != history.FaultVerified {
+		if s.holds(e.Time) && (e.Phase != history.FaultRequested || begins(lives, e)) && e.Phase != history.FaultVerified {
 			text := fmt.Sprintf("fault #%d %s: %s", e.Fault+1, clip(string(e.Phase), 30), clip(e.Line, 200))
+			if e.Phase == history.FaultRequested {
+				text += " (in force from here on)"
+			}
 			if e.Detail != "" {
 				text += " (" + clip(e.Detail, 200) + ")"
 			}

@@ -39,7 +39,7 @@ func TestTheEndOfAFaultComesFirst(t *testing.T) {
 		Steps: []history.Step{{Index: 4, Time: 5 * time.Second, Kind: history.StepTruncate, Partition: p, Broker: 2, Peer: 1, From: 4, To: 2}},
 	}
 	f := checker.Finding{Partition: p, Offset: 9, Witness: checker.Witness{Faults: []checker.InForce{{Number: 1}}}}
-	views, _ := eventsIn(span{from: 4 * time.Second, to: 6 * time.Second}, h, faultLives(h.Faults), f)
+	views, _ := eventsIn(span{from: 4 * time.Second, to: 6 * time.Second}, h, faultLives(h.Faults, h.Steps), f)
 	var got []string
 	for _, v := range views {
 		text, _, _ := strings.Cut(v.Text, ":")

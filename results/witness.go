@@ -192,6 +192,9 @@ func inForceWord(in checker.InForce) string {
 	case in.To >= 0:
 		when = "from " + atNanos(in.From) + " to " + atNanos(in.To)
 	}
+	if checker.AppliedLate(in.Kind, in.From, in.Applied) {
+		when += ", applied whole at " + atNanos(in.Applied)
+	}
 	return fmt.Sprintf("fault #%d: %s; %s, %s", in.Number, clip(in.What, 200), cmp.Or(struckWord(in.Brokers), "all"), when)
 }
 

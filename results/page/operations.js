@@ -127,6 +127,7 @@
       ctx.fillRect(x0, head, x1 - x0, foundation - head);
       ctx.globalAlpha = 1;
       ctx.fillRect(x0, head - 2, x1 - x0, 2);
+      if (b.applied) ctx.fillRect(xOf(b.applied), head, 1, foundation - head);
       const text = `#${b.fault} ${b.kind}`.slice(0, 30), line = free.findIndex((x) => x < x0);
       if (line < 0) return;
       ctx.fillText(text, x0 + 2, 8 + 12 * line);

@@ -22,6 +22,7 @@
     ctx.fillRect(x0, bbox.top, x1 - x0, bbox.height);
     ctx.globalAlpha = 0.9;
     ctx.fillRect(x0, bbox.top, x1 - x0, 2 * px);
+    if (b.applied) ctx.fillRect(u.valToPos(b.applied, "x", true), bbox.top, px, bbox.height);
   }));
   const nameBands = (u) => clipped(u, (ctx, bbox, px) => {
     ctx.font = fontOf(11);
