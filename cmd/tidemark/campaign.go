@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -27,7 +28,8 @@ type huntTold struct {
 	campaignTold
 }
 
-// keepCampaign writes a campaign that is over; done says that it was not interrupted.
+// keepCampaign writes a campaign that is over; done says that it was not interrupted. Of one that cannot be written there is nothing to tell but why: no
+// page is to be pointed to, and it was compared with none.
 func keepCampaign(out string, log io.Writer, c index.Campaign, begun time.Time, done bool) (campaignTold, error) {
 	c.Done, c.Seconds = done, time.Since(begun).Seconds()
 	name, err := index.Create(out, c)
@@ -36,7 +38,11 @@ func keepCampaign(out string, log io.Writer, c index.Campaign, begun time.Time, 
 	}
 	d, err := index.Write(out, name, c, time.Now())
 	tellUnread(log, d.Unread)
-	return campaignTold{filepath.Join(out, "campaigns", name, "index.html"), d}, err
+	if err != nil {
+		_ = os.Remove(filepath.Join(out, "campaigns", name)) // which goes only if nothing of the campaign is in it
+		return campaignTold{}, err
+	}
+	return campaignTold{filepath.Join(out, "campaigns", name, "index.html"), d}, nil
 }
 
 // tellUnread tells what could not be read, or is not to be believed, and why.

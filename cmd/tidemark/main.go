@@ -79,9 +79,22 @@ func main() {
 }
 
 // execute runs one command line and returns its exit code: results on stdout, logs and errors on stderr. Whatever stood in a file or was given as an
-// argument, nothing of it steers the terminal.
+// argument, nothing of it steers the terminal. What of the results could not be written is told, and is trouble of the harness.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	stdout, stderr = plain.NewWriter(stdout), plain.NewWriter(stderr)
+	given := &output{w: stdout}
+	stderr = plain.NewWriter(stderr)
+	code := carryLine(ctx, args, plain.NewWriter(given), stderr)
+	if err := given.lost(); err != nil {
+		fmt.Fprintln(stderr, "tidemark:", err)
+		if code == exitValid || code == exitInconclusive {
+			code = exitHarness
+		}
+	}
+	return code
+}
+
+// carryLine carries out one command line.
+func carryLine(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := rootCommand()
 	if len(args) > 1 && args[0] == "help" {
 		if found, _, err := root.Find(args[1:]); err != nil || found == root {
