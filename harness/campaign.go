@@ -120,7 +120,7 @@ func (h Hunt) doubt(p *index.Part, what, reason string, count int) {
 }
 
 // Doubted is a part that says less than it was to say, and why.
-func Doubted(p index.Part, what, why string) index.Part { return doubted(p, what, why, 1) }
+func Doubted(p index.Part, what, why string) index.Part { return doubted(p, what, why, p.Runs) }
 
 // doubted is Doubted by so many runs.
 func doubted(p index.Part, what, why string, runs int) index.Part {
@@ -141,6 +141,8 @@ func (h Hunt) CanaryPart(name string, t Tally, done bool) index.Part {
 	p.Checks = append(p.Checks, index.Check{Name: checkCanary})
 	if t.Invalid > 0 {
 		p.Reason = fmt.Sprintf("%s was found in run %d", h.Run.Bug, t.Groups[0].First.Number)
+	} else if done && t.Runs == 0 && t.Errors == 0 {
+		return Doubted(p, "no time", "no run came to its end in the time that there was")
 	} else if done {
 		p.Reason = fmt.Sprintf("%s is on and was not found in %d runs (%d errors): what the other parts do not find proves nothing", h.Run.Bug, t.Runs, t.Errors)
 		p.Problems = append(p.Problems, index.Problem{Check: checkCanary, Kind: index.Broken, Signature: "the canary was not found", Reason: p.Reason, Count: 1})
@@ -186,7 +188,7 @@ func (p Proof) Part(name string, rows []BugRow, done bool, known []Known, today 
 	doubt := "no search that tells"
 	switch {
 	case told > 0:
-		out.Reason, doubt = fmt.Sprintf("%d of %d known bugs found", found, told), ""
+		out.Reason, doubt = fmt.Sprintf("%d of %d known bugs found", found, len(rows)), ""
 	case out.Runs > 0:
 		out.Reason = "no search was long enough to tell"
 	default:

@@ -80,6 +80,9 @@ func TestTheCanaryMustBeFound(t *testing.T) {
 	if missed := h.CanaryPart("canary", Tally{Runs: 50, Valid: 50}, true); missed.Status != index.Trouble || len(missed.Problems) != 1 {
 		t.Errorf("%+v, expected trouble", missed)
 	}
+	if none := h.CanaryPart("canary", Tally{}, true); none.Status != index.Inconclusive {
+		t.Errorf("a canary that had no time: %s, expected that it says nothing", none.Status)
+	}
 	if cut := h.CanaryPart("canary", Tally{Runs: 5, Valid: 5}, false); cut.Status != index.Interrupted {
 		t.Errorf("%+v, expected an interrupt", cut)
 	}
@@ -173,7 +176,7 @@ func TestADoubtIsNoPass(t *testing.T) {
 		t.Fatalf("%s, expected a part that passed", p.Status)
 	}
 	p = Doubted(p, "searches that were starved", "1 of 1 known bugs found; the machine was too busy to tell of 2")
-	if p.Status != index.Inconclusive || len(p.Checks) != 2 || p.Problems[0].Check != p.Checks[1].Name {
+	if p.Status != index.Inconclusive || len(p.Checks) != 2 || p.Problems[0].Check != p.Checks[1].Name || p.Problems[0].Count != 3 || UnbegunPart("kafka").Problems[0].Count != 0 {
 		t.Errorf("%s by %+v, expected it inconclusive by a check of its own", p.Status, p.Checks)
 	}
 }

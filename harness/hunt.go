@@ -416,7 +416,7 @@ func (t Tally) String() string {
 		out += told + "\n"
 	}
 	out += fmt.Sprintf("faults applied %d, of these verified undone %d\n", t.Applied, t.Undone)
-	out += fmt.Sprintf("acknowledged writes, median of runs: %d, %.0f %% of those sent; %d runs with %d or more\n", t.Acked, 100*t.AckedShare, t.Busy, busy)
+	out += fmt.Sprintf("acknowledged writes, median of runs: %d, %.0f %% of those sent; %s with %d or more\n", t.Acked, 100*t.AckedShare, runsWord(t.Busy), busy)
 	if t.FirstAck > 0 {
 		out += fmt.Sprintf("first acknowledged write after the start, median of runs: %.1f s, longest %.1f s\n", t.FirstAck, t.LastFirst)
 	}
@@ -439,4 +439,12 @@ func table(title string, counts map[string]int) string {
 		out += fmt.Sprintf("  %-36s %6d\n", name, counts[name])
 	}
 	return out
+}
+
+// runsWord is a number of runs in words.
+func runsWord(n int) string {
+	if n == 1 {
+		return "1 run"
+	}
+	return fmt.Sprintf("%d runs", n)
 }

@@ -33,17 +33,17 @@ func idle(faults []history.FaultEvent, load time.Duration) string {
 	var out strings.Builder
 	told, budget := 0, false
 	for _, e := range faults {
-		fate := string(e.Phase)
+		fate := "  " + string(e.Phase) + " %.2fs into the load"
 		switch {
 		case e.Phase == history.FaultRefused || e.Phase == history.FaultFailed:
 		case e.Phase == history.FaultUndone && !observed[e.Fault]:
-			fate = "not seen to take effect until"
+			fate = "  by %.2fs into the load it had not been seen to take effect"
 		default:
 			continue
 		}
 		budget = budget || strings.Contains(e.Detail, "outside the fault budget")
 		if told++; told <= idleMax {
-			fmt.Fprintf(&out, "  %s %.2fs into the load: %s\n    %s\n", fate, (e.Time - load).Seconds(), e.Line, e.Detail)
+			fmt.Fprintf(&out, fate+": %s\n    %s\n", (e.Time - load).Seconds(), e.Line, e.Detail)
 		}
 	}
 	if told > idleMax {

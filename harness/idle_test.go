@@ -22,7 +22,7 @@ func TestIdleTellsOfEveryFaultThatMissed(t *testing.T) {
 		event(3, history.FaultObserved, 3*time.Second, pause, ""), event(3, history.FaultFailed, 5*time.Second, pause, "it runs"),
 	}, load)
 	want := "  refused 2.00s into the load: " + wipe + "\n    outside the fault budget: two would be unclean\n" +
-		"  not seen to take effect until 4.00s into the load: " + drop + "\n    no such message came\n" +
+		"  by 4.00s into the load it had not been seen to take effect: " + drop + "\n    no such message came\n" +
 		"  failed 5.00s into the load: " + pause + "\n    it runs\n" +
 		"  --beyond-budget lets faults go beyond the budget; the contract then promises less (tidemark help plan)\n"
 	if got != want {

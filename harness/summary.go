@@ -96,5 +96,5 @@ func Account(res *Result) string {
 	if res.Run.Plan == "" {
 		return out + "  no faults: a baseline\n"
 	}
-	return out + leadership(res.History) + idle(res.History.Faults, load)
+	return out + leadership(res.History, load) + idle(res.History.Faults, load)
 }

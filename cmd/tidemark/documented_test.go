@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -110,4 +112,50 @@ func valueName(m *ast.MapType, ok bool) (string, bool) {
 		return "", false
 	}
 	return name.Name, true
+}
+
+// TestTheWordsTellEveryInvariant: whatever invariant the checker can call broken has a row in the table of docs/seed.md.
+func TestTheWordsTellEveryInvariant(t *testing.T) {
+	text, err := os.ReadFile("../../docs/seed.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for line := range strings.Lines(string(text)) {
+		if cells := strings.Split(line, "|"); len(cells) > 2 {
+			for name := range strings.SplitSeq(cells[1], ",") {
+				told = append(told, strings.TrimSpace(name))
+			}
+		}
+	}
+	files, err := filepath.Glob("../../checker/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := regexp.MustCompile(`^[A-Z][a-z]+([A-Z][a-z]+)+$`)
+	var broken []string
+	for _, path := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.ValueSpec); ok && spec.Type == nil && spec.Names[0].IsExported() {
+				for _, v := range spec.Values {
+					if lit, ok := v.(*ast.BasicLit); ok && lit.Kind == token.STRING && name.MatchString(strings.Trim(lit.Value, `"`)) {
+						broken = append(broken, strings.Trim(lit.Value, `"`))
+					}
+				}
+			}
+			return true
+		})
+	}
+	if len(broken) < 15 {
+		t.Fatalf("%d invariants found in the checker, expected 15 at least", len(broken))
+	}
+	for _, invariant := range broken {
+		if !slices.Contains(told, invariant) {
+			t.Errorf("docs/seed.md has no row for the invariant %s", invariant)
+		}
+	}
 }

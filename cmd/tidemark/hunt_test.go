@@ -108,3 +108,15 @@ func TestTheGeneratorIsNamedWithinTheBudget(t *testing.T) {
 		t.Error("the generator of one run, or of runs that are not drawn, is asked for")
 	}
 }
+
+// TestANightIsCutForAScreenAlone: where its block goes into a pipe or a file, every sentence is whole.
+func TestANightIsCutForAScreenAlone(t *testing.T) {
+	reason := strings.Repeat("searched a bug for 18 s, ", 12)
+	c := index.Campaign{Done: true, Parts: []index.Part{{Name: "bugs", Status: index.Passed, Done: true, Runs: 3, Reason: reason}}}
+	if whole := nightText(c, index.Difference{}, columnsOf(&strings.Builder{})); !strings.Contains(whole, strings.TrimSpace(reason)) || strings.Contains(whole, "…") {
+		t.Errorf("in a pipe:\n%s", whole)
+	}
+	if cut := nightText(c, index.Difference{}, nightColumns); !strings.Contains(cut, "…") {
+		t.Errorf("on a screen:\n%s", cut)
+	}
+}

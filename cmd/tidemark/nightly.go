@@ -212,7 +212,7 @@ func (n *night) carryOut(c *cobra.Command) error {
 	if n.w.json {
 		return printJSON(c.OutOrStdout(), map[string]any{"campaign": campaign, "difference": d, "page": page}, exitOfCampaign(&campaign))
 	}
-	fmt.Fprint(c.OutOrStdout(), nightText(campaign, d))
+	fmt.Fprint(c.OutOrStdout(), nightText(campaign, d, columnsOf(c.OutOrStdout())))
 	fmt.Fprintf(c.OutOrStdout(), "page: %s\nagain: %s\n", page, campaign.Again)
 	return ended(exitOfCampaign(&campaign))
 }

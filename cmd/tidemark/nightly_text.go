@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 
+	"golang.org/x/term"
+
 	"tidemark/history/plain"
 	"tidemark/results/index"
 )
@@ -17,8 +19,8 @@ const (
 	nightColumns = 120 // of a line
 )
 
-// nightText is a night in a block that fits a screen: its parts, and what changed.
-func nightText(c index.Campaign, d index.Difference) string {
+// nightText is a night in a block that fits a screen of so many columns: its parts, and what changed. With 0, as where no terminal is, nothing is cut.
+func nightText(c index.Campaign, d index.Difference, columns int) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s: %s\n", c.Headline(), d.Sentence())
 	if !c.Done {
@@ -29,7 +31,7 @@ func nightText(c index.Campaign, d index.Difference) string {
 	}
 	for i := range c.Parts {
 		p := &c.Parts[i]
-		fmt.Fprintf(&out, "  %-10s %-12s %5d runs %5.0f s  %s\n", p.Name, p.Status, p.Runs, p.Seconds, fitted(p.Reason, nightColumns-46))
+		fmt.Fprintf(&out, "  %-10s %-12s %5d runs %5.0f s  %s\n", p.Name, p.Status, p.Runs, p.Seconds, fitted(p.Reason, columns-46))
 	}
 	if busy := c.Busy(); busy != "" {
 		fmt.Fprintf(&out, "%s.\n", busy)
@@ -41,7 +43,7 @@ func nightText(c index.Campaign, d index.Difference) string {
 		for i := range families {
 			if told < nightTold {
 				told++
-				out.WriteString(familyText(&families[i], standing))
+				out.WriteString(familyText(&families[i], standing, columns))
 			}
 		}
 	}
@@ -52,32 +54,40 @@ func nightText(c index.Campaign, d index.Difference) string {
 }
 
 // familyText is what the block tells of a family of problems: two lines.
-func familyText(f *index.Family, standing index.Standing) string {
+func familyText(f *index.Family, standing index.Standing, columns int) string {
 	first := f.First()
 	shown := ", " + f.Shown()
-	text := fmt.Sprintf("%s: %s%s\n", standing, fitted(f.Title(), nightColumns-len(standing)-len(shown)-2), shown)
+	text := fmt.Sprintf("%s: %s%s\n", standing, fitted(f.Title(), columns-len(standing)-len(shown)-2), shown)
 	switch {
 	case standing == index.Expected:
-		text += fmt.Sprintf("  until %s: %s\n", first.Problem.Until, fitted(first.Problem.Known, nightColumns-20))
+		text += fmt.Sprintf("  until %s: %s\n", first.Problem.Until, fitted(first.Problem.Known, columns-20))
 	case f.How() != "":
-		text += fmt.Sprintf("  %s\n", fitted(f.How(), nightColumns-2))
+		text += fmt.Sprintf("  %s\n", fitted(f.How(), columns-2))
 	case first.Problem.Expired != "":
-		text += fmt.Sprintf("  no longer known: %s\n", fitted(first.Problem.Expired, nightColumns-20))
+		text += fmt.Sprintf("  no longer known: %s\n", fitted(first.Problem.Expired, columns-20))
 	case first.Problem.Replay != "":
 		text += fmt.Sprintf("  %s\n", plain.Line(first.Problem.Replay))
 	default:
-		text += fmt.Sprintf("  %s\n", fitted(first.Problem.Reason, nightColumns-2))
+		text += fmt.Sprintf("  %s\n", fitted(first.Problem.Reason, columns-2))
 	}
 	return text
 }
 
-// fitted is a text in one line of at most so many characters.
+// fitted is a text in one line of at most so many characters, and whole if there is no such bound.
 func fitted(text string, most int) string {
 	line := []rune(plain.Line(text))
-	if len(line) <= most {
+	if most <= 0 || len(line) <= most {
 		return string(line)
 	}
-	return string(line[:max(0, most-1)]) + "…"
+	return string(line[:most-1]) + "…"
+}
+
+// columnsOf is how many columns a block on stdout is fitted to: none where no terminal is, so that whatever reads it gets all of it.
+func columnsOf(stdout io.Writer) int {
+	if f, ok := stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return nightColumns
+	}
+	return 0
 }
 
 // tellGitHub writes the job's summary and the annotations, where GitHub's CI runs this program.

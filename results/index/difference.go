@@ -211,8 +211,41 @@ func (p *open) absent(campaign *Stored) {
 		c.Standing, c.How = Unseen, fmt.Sprintf("not seen in %s, too few to tell: it was seen in %v, so it takes %s without it", counted(p.without, "run"), p.rate, counted(p.rate.enough(), "run"))
 	default:
 		c.Missing = slices.Clone(c.Parts)
-		c.How = fmt.Sprintf("%s did not come to an end, or did not look for it, so nobody can tell whether it is gone", strings.Join(c.Parts, " and "))
+		c.How = campaign.unlooked(c.Parts) + ", so nobody can tell whether it is gone"
 	}
+}
+
+// unlooked says why none of the named parts, which saw a problem before, can tell of it: they were left out on purpose, skipped, or did not get so far.
+func (c *Campaign) unlooked(parts []string) string {
+	var words []string
+	why := map[string][]string{}
+	for _, name := range parts {
+		word := "did not come to an end, or did not look for it"
+		switch i := slices.IndexFunc(c.Parts, func(p Part) bool { return p.Name == name }); {
+		case i < 0 && c.Done:
+			word = "left out"
+		case i < 0:
+			word = "did not get its turn"
+		case c.Parts[i].Status == Skipped:
+			word = "skipped"
+		}
+		if why[word] == nil {
+			words = append(words, word)
+		}
+		why[word] = append(why[word], name)
+	}
+	for i, word := range words {
+		names := why[word]
+		if word == "left out" || word == "skipped" {
+			were := "was "
+			if len(names) > 1 {
+				were = "were "
+			}
+			word = were + word
+		}
+		words[i] = strings.Join(names, " and ") + " " + word
+	}
+	return strings.Join(words, ", ")
 }
 
 // held are the scenarios of a part that came to their end, had been kept of the problem or had shown it, and found nothing.

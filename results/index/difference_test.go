@@ -247,3 +247,24 @@ func TestSettleBoundsAPart(t *testing.T) {
 		t.Errorf("a reason of %d bytes, expected some %d", n, textMax)
 	}
 }
+
+// TestWhatWasLeftOutIsSaidToBe: why no part can tell of a problem that was seen before: left out on purpose, skipped, not come to its turn, or not come to its
+// end.
+func TestWhatWasLeftOutIsSaidToBe(t *testing.T) {
+	for _, c := range []struct {
+		campaign Campaign
+		want     string
+	}{
+		{Campaign{Done: true, Parts: []Part{{Name: "hunt"}}}, "containers and kafka were left out"},
+		{Campaign{Done: true, Parts: []Part{{Name: "kafka", Status: Skipped}}}, "containers was left out, kafka was skipped"},
+		{Campaign{Parts: []Part{{Name: "containers", Status: Interrupted}}}, "containers did not come to an end, or did not look for it, kafka did not get its turn"},
+	} {
+		if got := c.campaign.unlooked([]string{"containers", "kafka"}); got != c.want {
+			t.Errorf("%q, expected %q", got, c.want)
+		}
+	}
+	f := Family{Changes: []Change{{Problem: Problem{Kind: Doubt, Signature: "no time in containers"}, Parts: []string{"containers"}}}}
+	if got, want := f.Shown(), "in no run of containers"; got != want {
+		t.Errorf("%q, expected %q", got, want)
+	}
+}

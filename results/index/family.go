@@ -64,6 +64,9 @@ func (f *Family) Shown() string {
 		}
 	}
 	text := fmt.Sprintf("in %s of %s", counted(runs, "run"), strings.Join(parts, ", "))
+	if runs == 0 { // nothing was carried out that could have shown it
+		text = "in no run of " + strings.Join(parts, ", ")
+	}
 	if n := len(f.Changes); n > 1 {
 		text += fmt.Sprintf(", by %d signatures", n)
 	}

@@ -23,7 +23,8 @@ type Pruned struct {
 }
 
 // Prune removes the runs that a retention does not keep; with dry it only tells of them. What goes is a directory that Create of package results
-// made, under the name that it gave, with no file in it but those that this program writes. All else stays, whatever the bounds, and is told of.
+// made, under the name that it gave, with no file in it but those that this program writes. All else stays, whatever the bounds, and is told of. The pages
+// that led to what went are written anew.
 func Prune(root string, r Retention, now time.Time, dry bool) (Pruned, error) {
 	x, err := Read(root, now)
 	if err != nil {
@@ -57,7 +58,19 @@ func Prune(root string, r Retention, now time.Time, dry bool) (Pruned, error) {
 		}
 		p.Removed = append(p.Removed, name)
 	}
-	return p, nil
+	if dry || len(p.Removed) == 0 {
+		return p, nil
+	}
+	return p, renew(root, now)
+}
+
+// renew writes the pages of the index and of the campaigns anew, if there are campaigns: none leads to a run that is gone.
+func renew(root string, now time.Time) error {
+	x, err := Read(root, now)
+	if err != nil || len(x.Campaigns) == 0 {
+		return err
+	}
+	return x.WritePages(root)
 }
 
 // busyFor is how long after its start a run without a verdict may still be under way.

@@ -369,12 +369,38 @@ func TestPrune(t *testing.T) {
 	if err != nil || len(x.Runs) != 6 {
 		t.Fatalf("%d runs, %v: a look changes nothing", len(x.Runs), err)
 	}
+	if err := x.WritePages(root); err != nil {
+		t.Fatal(err)
+	}
+	leads := func() (n int) {
+		pages, err := filepath.Glob(filepath.Join(root, "campaigns", "*index.html"))
+		inner, _ := filepath.Glob(filepath.Join(root, "campaigns", "2*", "index.html"))
+		if err != nil || len(pages) == 0 || len(inner) == 0 {
+			t.Fatalf("%d and %d pages, %v", len(pages), len(inner), err)
+		}
+		for _, path := range append(pages, inner...) {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range would.Removed {
+				n += strings.Count(string(text), name)
+			}
+		}
+		return n
+	}
+	if leads() == 0 {
+		t.Fatalf("no page tells of a run that is to go: %q", would.Removed)
+	}
 	removed, err := Prune(root, Retention{Count: 1}, now, false)
 	if err != nil || !slices.Equal(removed.Removed, would.Removed) || removed.Removed[0] != "20261128T020102Z-7" {
 		t.Errorf("%v, %v, expected %v, the one without a verdict first", removed, err, would)
 	}
 	if x, err = Read(root, noon); err != nil || len(x.Runs) != 6-len(removed.Removed) {
 		t.Errorf("%d runs are left, %v, expected %d", len(x.Runs), err, 6-len(removed.Removed))
+	}
+	if n := leads(); n > 0 {
+		t.Errorf("pages name runs that are gone %d times", n)
 	}
 	if text, err := os.ReadFile(filepath.Join(root, "..", "secret.json")); err != nil || string(text) != secret {
 		t.Errorf("outside: %q, %v", text, err)
