@@ -15,6 +15,7 @@ type Replay struct {
 	Stored  results.Outcome
 	Exact   bool   // the same build made it: the hash must match
 	Matches bool   // the trace hash is the same
+	Alike   bool   // no hash is stored, as results.json was lost, and every event is as the stored trail tells
 	Differs string // the first event that differs, in words; "" if none does or it cannot be told
 	Changed string // why the stored trail is not that of the stored hash, though this run's is; "" if it is
 }
@@ -37,6 +38,13 @@ func Again(ctx context.Context, d results.Dir, watch Watch) (*Replay, error) {
 	}
 	rep := &Replay{Result: res, Stored: stored, Exact: run.Build == BuildHash()}
 	rep.Matches = fmt.Sprintf("%016x", res.Hash) == stored.Hash
+	if stored.Hash == "" {
+		trail, err := d.Trail()
+		rep.Alike = err == nil && len(trail) > 0 && slices.Equal(trail, res.Trail)
+	}
+	if rep.Alike {
+		return rep, nil
+	}
 	if !rep.Matches {
 		rep.Differs = firstDifference(ctx, d, res, watch)
 		return rep, nil

@@ -156,6 +156,9 @@ func DecodeOutcome(text []byte, run history.Run) (Outcome, error) {
 	case !s.Started.IsZero() && !s.Started.Equal(run.Started):
 		return Outcome{}, fmt.Errorf("%w: started is %s, expected %s as in %s", ErrAnotherRun, s.Started.Format(time.RFC3339Nano), run.Started.Format(time.RFC3339Nano), runFile)
 	}
+	if s.Verdict.Status == "" {
+		return Outcome{}, errors.New("it has no verdict, or one without a status: expected verdict as an object with status, reason, contract and the rest")
+	}
 	if was, is := s.Verdict.Contract.Configured(), checker.ContractOf(run).Configured(); was != is {
 		return Outcome{}, fmt.Errorf("%w: its contract is that of %s, expected %s as in %s", ErrAnotherRun, was, is, runFile)
 	}

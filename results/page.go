@@ -245,6 +245,8 @@ func replayNote(o Outcome) string {
 	switch {
 	case o.contained():
 		return "Again, not exact: in containers the line carries out the same options and plan once more, and says how the verdict compares with this one."
+	case o.Hash == "" && o.Truncated == "" && o.Verdict.Status != checker.Unknown:
+		return "With the same build every step comes again as here. No trace hash is stored that would say so: the line compares the events with trace.hashes."
 	case o.Hash == "":
 		return "With the same build every step comes again as here, and the line goes on to the end, which this run did not reach."
 	default:
@@ -427,7 +429,7 @@ func environment(o Outcome) (env, config []fact) {
 		{"Times, elections and faults like (--like)", orDash(r.Like)},
 		{"Kinds of faults in a drawn plan (--faults)", cmp.Or(r.Faults, "all that the world can do")},
 		{"Started", r.Started.UTC().Format(time.RFC3339)},
-		{"Real time taken", strconv.FormatFloat(o.Wall, 'f', 2, 64) + " s"},
+		{"Real time taken", tookWord(o.Wall)},
 		{"Length of the load", secondsWord(r.Duration)},
 		{"Bound on settling", secondsWord(r.Settle)},
 		{"Brokers", strconv.Itoa(r.Brokers)},
@@ -474,4 +476,12 @@ func targetWord(r history.Run) string {
 		return "Tidemark's own"
 	}
 	return r.Target
+}
+
+// tookWord is how many seconds a run took. None takes no time: nothing is what is left where results.json was lost.
+func tookWord(seconds float64) string {
+	if seconds == 0 {
+		return "not known"
+	}
+	return strconv.FormatFloat(seconds, 'f', 2, 64) + " s"
 }

@@ -22,6 +22,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"tidemark/history"
 	"tidemark/history/keys"
@@ -251,8 +252,11 @@ func (d Dir) writeAll(drafts []draft) (err error) {
 // read reads a file of fewer than limit bytes.
 func (d Dir) read(name string, limit int64) ([]byte, error) {
 	f, err := history.OpenFile(d.file(name))
-	if err != nil {
+	switch {
+	case name == runFile && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)):
 		return nil, fmt.Errorf("%s is no run directory: %w", d.Path, err)
+	case err != nil:
+		return nil, fmt.Errorf("read the run's %s: %w", map[string]string{runFile: "options", outcomeFile: "results"}[name], err)
 	}
 	defer f.Close() //nolint:errcheck // only read
 	return readBounded(f, limit)
@@ -281,7 +285,9 @@ func readBounded(f *os.File, limit int64) ([]byte, error) {
 func decodeStrict(text []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
+	if err := dec.Decode(into); err != nil && strings.Contains(err.Error(), ",string struct tag") {
+		return errors.New(`seed is not a text of digits, expected one from "0" to "18446744073709551615", in quotes, as "42"`) // JavaScript's numbers cannot hold 64 bits
+	} else if err != nil {
 		return fmt.Errorf("expected one JSON object of format 1: %.300s", err.Error()) // which quotes what it found, whole
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {

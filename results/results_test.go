@@ -2,10 +2,12 @@ package results
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 
 	"tidemark/history"
@@ -114,7 +116,11 @@ func TestReadersAreStrict(t *testing.T) {
 		{"garbage", "run.json", "\x00\xffnonsense", []string{"run.json", "expected one JSON object"}},
 		{"empty", "run.json", "", []string{"run.json", "expected one JSON object"}},
 		{"cut", "run.json", `{"format": 1, "seed": "4`, []string{"run.json", "unexpected EOF"}},
-		{"a seed as a number", "run.json", `{"format": 1, "seed": 42}`, []string{"run.json", "unquoted value"}},
+		{"a seed as a number", "run.json", `{"format": 1, "seed": 42}`, []string{"run.json", `expected one from "0" to "18446744073709551615", in quotes, as "42"`}},
+		{"a seed of letters", "run.json", `{"format": 1, "seed": "abc"}`, []string{"run.json", "seed is not a text of digits"}},
+		{"a seed of results as a number", "results.json", `{"format": 1, "seed": 42}`, []string{"results.json", "seed is not a text of digits"}},
+		{"no verdict", "results.json", `{"format": 1, "seed": "42"}`, []string{"results.json", "it has no verdict"}},
+		{"an empty verdict", "results.json", `{"format": 1, "seed": "42", "verdict": {}}`, []string{"results.json", "one without a status"}},
 		{"an unknown field", "run.json", `{"format": 1, "seeds": "42"}`, []string{"run.json", `"seeds"`}},
 		{"a later format", "run.json", `{"format": 2}`, []string{"run.json", "format is 2, expected 1"}},
 		{"two objects", "run.json", `{"format": 1} {}`, []string{"run.json", "expected the end of the file"}},
@@ -137,6 +143,19 @@ func TestReadersAreStrict(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, expected an error with %q", c.name, err, want)
 			}
+		}
+	}
+	for name, put := range map[string]func(path string) error{
+		"nothing":     func(string) error { return nil },
+		"a directory": func(path string) error { return os.Mkdir(path, 0o755) },
+		"a pipe":      func(path string) error { return syscall.Mkfifo(path, 0o644) },
+	} {
+		d := Dir{t.TempDir()}
+		if err := errors.Join(d.write("run.json", []byte(`{"format": 1, "seed": "42"}`)), put(d.file("results.json"))); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Outcome(); err == nil || !strings.Contains(err.Error(), d.file("results.json")) || strings.Contains(err.Error(), "no run directory") {
+			t.Errorf("%s in place of results.json: %v, expected an error of that file, as the directory is a run's", name, err)
 		}
 	}
 	if _, _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "run.json") {

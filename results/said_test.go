@@ -95,6 +95,9 @@ func TestWhatThePageSaysOfEachVerdict(t *testing.T) {
 			[]string{"finds what there is of the history linearizable"}, []string{confirms, noAnomaly}},
 	} {
 		o := full
+		if c.hash == "" {
+			o.Truncated = c.reason
+		}
 		o.Verdict.Status, o.Verdict.Reason, o.Verdict.Porcupine, o.Hash = c.status, c.reason, c.second, c.hash
 		if c.status != checker.Invalid {
 			o.Verdict.Findings = nil

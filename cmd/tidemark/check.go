@@ -77,6 +77,9 @@ func checkCommand() *cobra.Command {
 				if err := d.Finish(o, res.History); err != nil {
 					return trouble(err)
 				}
+				if stored != nil {
+					fmt.Fprintln(c.ErrOrStderr(), "tidemark: with the stored results its trace hash is lost, and how long the run took")
+				}
 				fmt.Fprintf(c.ErrOrStderr(), "rewrote %s and %s\n", filepath.Join(d.Path, "results.json"), d.ReportPath())
 			}
 			if stored != nil && contract == "" {

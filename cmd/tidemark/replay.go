@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -74,7 +75,7 @@ func replayCommand() *cobra.Command {
 			if asJSON {
 				if err := printJSON(w, map[string]any{
 					"seed": fmt.Sprint(run.Seed), "verdict": rep.Result.Verdict, "hash": fmt.Sprintf("%016x", rep.Result.Hash), "storedHash": rep.Stored.Hash,
-					"storedStatus": stored, "sameBuild": rep.Exact, "sameHash": rep.Matches, "differs": rep.Differs, "trailChanged": rep.Changed,
+					"storedStatus": stored, "sameBuild": rep.Exact, "sameHash": rep.Matches, "sameEvents": rep.Alike, "differs": rep.Differs, "trailChanged": rep.Changed,
 				}, exitValid); err != nil {
 					return err
 				}
@@ -90,14 +91,20 @@ func replayCommand() *cobra.Command {
 				return trouble(fmt.Errorf("the same build replayed to the trace hash %s that is stored; trace.hashes beside it was changed: %s", rep.Stored.Hash, rep.Changed))
 			case rep.Matches:
 				fmt.Fprintf(w, "exact replay: trace hash %s as stored, verdict %s as stored\n", rep.Stored.Hash, stored)
-			case rep.Exact && rep.Stored.Hash == "" && stored == checker.Unknown:
+			case rep.Alike && rep.Exact && stored != checker.Unknown && stored != rep.Result.Verdict.Status:
+				return trouble(fmt.Errorf("the same build replayed to the same events and judges them %s, results.json says %s: it was changed, or judged by another checker",
+					rep.Result.Verdict.Status, stored))
+			case rep.Alike && rep.Exact:
+				fmt.Fprintf(w, "exact replay: no trace hash is stored, all %d events are as trace.hashes tells; trace hash %016x, verdict %s, stored %s\n",
+					len(rep.Result.Trail), rep.Result.Hash, rep.Result.Verdict.Status, stored)
+			case rep.Exact && rep.Stored.Hash == "" && (stored == checker.Unknown || rep.Stored.Truncated != ""):
 				fmt.Fprintf(w, "the stored run did not come to its end, so there is no trace hash to compare with; this one came to %016x\n", rep.Result.Hash)
 			case rep.Exact:
 				return trouble(fmt.Errorf("the same build replayed to trace hash %016x, stored is %s; the first event that differs:\n  %s",
-					rep.Result.Hash, rep.Stored.Hash, rep.Differs))
+					rep.Result.Hash, cmp.Or(rep.Stored.Hash, "none"), rep.Differs))
 			default:
 				fmt.Fprintf(w, "another build made the stored run (%s, this is %s): its plan and options were carried out again\n", rep.Stored.Run.Build, harness.BuildHash())
-				fmt.Fprintf(w, "trace hash %016x, stored %s; verdict %s, stored %s\n", rep.Result.Hash, rep.Stored.Hash, rep.Result.Verdict.Status, stored)
+				fmt.Fprintf(w, "trace hash %016x, stored %s; verdict %s, stored %s\n", rep.Result.Hash, cmp.Or(rep.Stored.Hash, "none"), rep.Result.Verdict.Status, stored)
 			}
 			return ended(exitOf(rep.Result.Verdict.Status))
 		},
