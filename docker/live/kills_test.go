@@ -54,7 +54,7 @@ func (m moment) possible(t *testing.T, target string) bool {
 
 // moments are: during the start, with each kind of fault in force, during the end.
 var moments = []moment{
-	{name: "as it starts", plan: "# no faults\n", reached: starting, short: true},
+	{name: "as it starts", plan: "", reached: starting, short: true},
 	{name: "while a broker is dead", plan: "after 20 acks on orders/0 plus 1s kill leader(orders/0)\n"},
 	{name: "while a broker is stopped", plan: "after 20 acks on orders/0 plus 1s stop leader(orders/0)\n"},
 	{name: "during a pause", plan: "after 20 acks on orders/0 plus 1s pause leader(orders/0)\n"},
@@ -64,7 +64,7 @@ var moments = []moment{
 	{name: "under a cut at a port", plan: "after 20 acks on orders/0 plus 1s partition leader(orders/0) | rest on port controller\n"},
 	{name: "under a loss", plan: "after 20 acks on orders/0 plus 1s loss leader(orders/0) | rest at 0.3\n"},
 	{name: "while messages are held", plan: "after 20 acks on orders/0 plus 1s hold fetch responses leader(orders/0) -> rest\n"},
-	{name: "as it ends", plan: "# no faults\n", reached: ending, short: true},
+	{name: "as it ends", plan: "", reached: ending, short: true},
 }
 
 func starting(t *testing.T, h *harnessed) {
@@ -131,9 +131,13 @@ type harnessed struct {
 func launch(t *testing.T, plan string) *harnessed {
 	t.Helper()
 	dir := t.TempDir()
-	file := filepath.Join(dir, "plan")
-	if err := writeFile(file, plan); err != nil {
-		t.Fatal(err)
+	faults := []string{"--faults", "none"}
+	if plan != "" {
+		file := filepath.Join(dir, "plan")
+		if err := writeFile(file, plan); err != nil {
+			t.Fatal(err)
+		}
+		faults = []string{"--plan", file}
 	}
 	h := &harnessed{dir: dir, said: filepath.Join(dir, "said")}
 	said, err := os.Create(h.said)
@@ -141,7 +145,8 @@ func launch(t *testing.T, plan string) *harnessed {
 		t.Fatal(err)
 	}
 	defer said.Close() //nolint:errcheck // the other process writes to it
-	words := []string{"run", "--world", "docker", "--duration", "60s", "--plan", file, "--out", dir}
+	words := []string{"run", "--world", "docker", "--duration", "60s", "--out", dir}
+	words = append(words, faults...)
 	if *killedOf != "" {
 		words = append(words, "--target", *killedOf)
 	}
