@@ -277,8 +277,20 @@ func (p *Part) covers(q *Problem) bool {
 	return slices.ContainsFunc(p.Checks, func(c Check) bool { return c.Name == q.Check && !c.Unlooked })
 }
 
-// telling is how many of the part's runs came to a verdict that says something: those in which a violation would have been seen.
-func (p *Part) telling() int { return p.Valid + p.Invalid }
+// telling is how many of the part's drawn runs came to a verdict that says something: those in which a violation would have been seen. A scenario of the
+// corpus is the same run whenever it is carried out, and speaks for itself alone, see held.
+func (p *Part) telling() int {
+	n := p.Valid + p.Invalid
+	for i := range p.Checks {
+		if c := &p.Checks[i]; c.scenario() && !c.Unlooked {
+			n--
+		}
+	}
+	return max(0, n)
+}
+
+// scenario reports whether the check is a scenario of the corpus, named by its file, and not a class of anomaly or a bug.
+func (c *Check) scenario() bool { return c.Signature != "" || strings.HasSuffix(c.Name, ".txt") }
 
 // copied is the change with lists of its own.
 func (c *Change) copied() Change {
