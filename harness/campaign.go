@@ -38,6 +38,7 @@ type Kept struct {
 func (h Hunt) Part(name string, t Tally, done bool, allowVacuous float64, kept func(n int) Kept) index.Part {
 	p := tallied(name, t)
 	p.Subject, p.Done = h.Run.Target, done && !h.stopped(t)
+	p.First, p.Real = h.First, h.Run.World == Contained
 	for i, run := range h.Corpus {
 		p.Checks = append(p.Checks, index.Check{Name: run.Name, Signature: run.Signature, Unlooked: !t.told[-1-i]})
 	}

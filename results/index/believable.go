@@ -202,7 +202,7 @@ func (p *Part) plausible() error {
 		name string
 		x    float64
 	}{
-		{"runs", float64(p.Runs)}, {"valid", float64(p.Valid)}, {"invalid", float64(p.Invalid)}, {"known", float64(p.Known)}, {"vacuous", float64(p.Vacuous)},
+		{"first", float64(p.First)}, {"runs", float64(p.Runs)}, {"valid", float64(p.Valid)}, {"invalid", float64(p.Invalid)}, {"known", float64(p.Known)}, {"vacuous", float64(p.Vacuous)},
 		{"unknown", float64(p.Unknown)}, {"errors", float64(p.Errors)}, {"seconds", p.Seconds}, {"worldSeconds", p.World}, {"load", p.Load},
 	} {
 		if err := plausible(f.name, f.x); err != nil {

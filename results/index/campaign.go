@@ -89,6 +89,8 @@ type Part struct {
 	Reason  string  `json:"reason"`          // a sentence
 	Again   string  `json:"again,omitempty"` // the line that carries it out again
 	Done    bool    `json:"done"`            // it came to its end
+	First   int     `json:"first,omitempty"` // the number of the first run that was drawn
+	Real    bool    `json:"real,omitempty"`  // its runs were in containers: others each time, whatever their seeds
 	Runs    int     `json:"runs"`
 	Valid   int     `json:"valid"`
 	Invalid int     `json:"invalid"`

@@ -32,7 +32,7 @@ type Change struct {
 	Standing Standing `json:"standing"`
 	Since    string   `json:"since"`             // the campaign that saw it first, by name
 	Last     string   `json:"last"`              // the campaign that saw it last
-	Nights   int      `json:"nights"`            // in how many campaigns on end it was seen, this one too
+	Nights   int      `json:"nights"`            // in how many campaigns on end it was seen, this one too; those that carried out the same runs are one
 	How      string   `json:"how,omitempty"`     // of one that is resolved or was not looked at: by what that is known
 	Runs     []string `json:"runs,omitempty"`    // directories under runs/ that show it, from all its campaigns, the newest first
 	Missing  []string `json:"missing,omitempty"` // of one that was not looked at: the parts that did not come to their end
@@ -98,15 +98,18 @@ const runsOfChange = 20
 // open is a problem that was seen and not yet seen to be gone.
 type open struct {
 	change  Change
-	seen    bool // in the campaign at hand
-	rate    rate // at which random runs of the last campaign that saw it did
-	without int  // random runs since, in which it was not seen
+	seen    bool              // in the campaign at hand
+	rate    rate              // at which random runs of the last campaign that saw it did
+	without int               // random runs since, in which it was not seen
+	taken   taken             // the random runs of both, each once
+	nights  map[sighting]bool // those on end that saw it
+	counted bool              // the campaign at hand is among Nights
 }
 
 // Differences tells of each campaign how its problems stand to those before. It wants campaigns of one label, the oldest first.
 //
 // A problem is the same if its signature and the brokers it is about are. A violation is resolved when the scenario that was kept of it holds, or when the
-// parts that had seen it have carried out so many runs without it that it would have been seen, see rate; as long as it is neither, it was not seen, or,
+// parts that had seen it have carried out so many runs without it that it would have been seen, see rate, each run once; as long as it is neither, it was not seen, or,
 // without any such run, not looked at. So a night without containers resolves nothing that containers showed. A known bug that was missed is resolved
 // when a part looks for it and finds it, trouble when the part that had it comes to its end without.
 func Differences(campaigns []Stored) []Difference {
@@ -147,18 +150,18 @@ func see(problems map[string]*open, c *Stored) {
 			p := problems[key]
 			switch {
 			case p == nil:
-				p = &open{change: Change{Subject: part.Subject, Standing: New, Since: c.Name}}
+				p = &open{change: Change{Subject: part.Subject, Standing: New, Since: c.Name}, nights: map[sighting]bool{}}
 				problems[key] = p
 			case !p.seen:
 				p.change.Standing = Failing
 			}
-			p.add(c.Name, part, found)
+			p.add(c, part, found)
 		}
 	}
 }
 
 // add takes down that a part of a campaign saw the problem; perhaps another part of the same campaign did before.
-func (p *open) add(campaign string, part *Part, found Problem) {
+func (p *open) add(campaign *Stored, part *Part, found Problem) {
 	c, again := &p.change, p.seen
 	p.seen = true
 	if found.Run != "" && !slices.Contains(c.Runs, found.Run) {
@@ -166,19 +169,26 @@ func (p *open) add(campaign string, part *Part, found Problem) {
 		c.Runs = c.Runs[:min(len(c.Runs), runsOfChange)]
 	}
 	if !again {
-		p.rate, p.without = rate{}, 0
+		p.rate, p.without, p.taken, p.counted = rate{}, 0, taken{}, false
 	}
 	if found.atRandom() {
 		p.rate.seen += found.Count
 		p.rate.runs += part.telling()
+		p.taken.take(campaign.source(part), part.span())
+	}
+	if by := (sighting{campaign.source(part), part.First}); !p.nights[by] {
+		p.nights[by] = true
+		if !p.counted {
+			c.Nights++
+			p.counted = true
+		}
 	}
 	if again {
 		c.Problem.Count += found.Count
 		c.Parts = append(c.Parts, part.Name)
 		return
 	}
-	c.Problem, c.Parts, c.Last, c.How, c.Missing = found, []string{part.Name}, campaign, "", nil
-	c.Nights++
+	c.Problem, c.Parts, c.Last, c.How, c.Missing = found, []string{part.Name}, campaign.Name, "", nil
 	if found.Known != "" {
 		c.Standing = Expected
 	}
@@ -188,6 +198,7 @@ func (p *open) add(campaign string, part *Part, found Problem) {
 func (p *open) absent(campaign *Stored) {
 	c := &p.change
 	c.Standing, c.How, c.Missing, c.Nights = Unlooked, "", nil, 0
+	clear(p.nights)
 	var held, looked []string
 	for i := range campaign.Parts {
 		part := &campaign.Parts[i]
@@ -197,7 +208,7 @@ func (p *open) absent(campaign *Stored) {
 		held = append(held, part.held(c)...)
 		if slices.Contains(c.Parts, part.Name) && part.lookedFor(&c.Problem) {
 			looked = append(looked, fmt.Sprintf("%s of %s", counted(part.Runs, "run"), part.Name))
-			p.without += part.telling()
+			p.without += p.taken.take(campaign.source(part), part.span())
 		}
 	}
 	switch {
@@ -209,6 +220,8 @@ func (p *open) absent(campaign *Stored) {
 		c.Standing, c.How = Resolved, fmt.Sprintf("not seen in %s: it was seen in %v", counted(p.without, "run"), p.rate)
 	case len(looked) > 0 && p.without > 0:
 		c.Standing, c.How = Unseen, fmt.Sprintf("not seen in %s, too few to tell: it was seen in %v, so it takes %s without it", counted(p.without, "run"), p.rate, counted(p.rate.enough(), "run"))
+	case len(looked) > 0:
+		c.Standing, c.How = Unseen, "not seen, in runs that were counted before: the same seeds on the same build tell nothing new"
 	default:
 		c.Missing = slices.Clone(c.Parts)
 		c.How = campaign.unlooked(c.Parts) + ", so nobody can tell whether it is gone"

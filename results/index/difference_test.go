@@ -50,7 +50,7 @@ func told(d *Difference) string {
 // readNight reads a campaign as the stories tell it.
 func readNight(t testing.TB, name string, n int, text string) Stored {
 	t.Helper()
-	c := Campaign{Format: Format, Label: "nightly", Started: time.Date(2026, 11, 1+n, 2, 0, 0, 0, time.UTC), Done: true}
+	c := Campaign{Format: Format, Label: "nightly", Master: uint64(n), Started: time.Date(2026, 11, 1+n, 2, 0, 0, 0, time.UTC), Done: true}
 	for l := range strings.SplitSeq(text, "\n") {
 		if problem, ok := strings.CutPrefix(l, "  "); ok {
 			p := &c.Parts[len(c.Parts)-1]
@@ -72,8 +72,16 @@ func readNight(t testing.TB, name string, n int, text string) Stored {
 				p.Vacuous = number(t, value)
 			case "of":
 				p.Subject = value
+			case "first":
+				p.First = number(t, value)
+			case "real":
+				p.Real = true
+			case "master": // these are the campaign's
+				c.Master = uint64(number(t, value))
+			case "build":
+				c.Build = value
 			default:
-				t.Fatalf("word %q, expected skipped, interrupted, runs=N, vacuous=N or of=SUBJECT", word)
+				t.Fatalf("word %q, expected skipped, interrupted, runs=N, vacuous=N, of=SUBJECT, first=N, real, master=N or build=NAME", word)
 			}
 		}
 		for check := range strings.SplitSeq(checks, ", ") {
