@@ -59,6 +59,11 @@ func TestAHuntIsAPart(t *testing.T) {
 			}
 		}
 	}
+	far := h
+	far.First, far.Run.World = 40, Contained
+	if p := far.Part("hunt", Tally{Runs: 1, Valid: 1}, true, 5, kept); p.First != 40 || !p.Real {
+		t.Errorf("a hunt in containers from run 40 on is told as one from %d on, in containers: %t", p.First, p.Real)
+	}
 	whole := h.Part("corpus", Tally{Runs: 1, Valid: 1}, true, 5, kept)
 	if p := Doubted(whole, "not the whole corpus", "there was time for 1 of 2"); p.Status != index.Inconclusive || p.Looked() || whole.Status != index.Passed {
 		t.Errorf("a part of which half was carried out is %s", p.Status)
