@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 
 	"tidemark/broker/kafka"
+	"tidemark/results"
 )
 
 // Version is the tool's version, as run.json holds it.
@@ -36,10 +37,22 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// Line is a command line of this program, to be pasted where it was called.
+// Operand is a path as a command line names it: quoted, and one that begins as an option does is no option.
+func Operand(path string) string {
+	if strings.HasPrefix(path, "-") {
+		path = "./" + path
+	}
+	return quoted(path)
+}
+
+// Line is a command line of this program, to be pasted where it was called. A run's directory is an operand.
 func Line(words ...any) string {
 	out := Program()
 	for _, word := range words {
+		if d, ok := word.(results.Dir); ok {
+			out += " " + Operand(d.Path)
+			continue
+		}
 		out += " " + quoted(fmt.Sprint(word))
 	}
 	return out

@@ -19,7 +19,7 @@ func ReplayWord(run history.Run) string {
 }
 
 // ReplayLine is the line to paste that carries out a stored run again: exactly in the simulated world.
-func ReplayLine(d results.Dir) string { return Program() + " replay " + quoted(d.Path) }
+func ReplayLine(d results.Dir) string { return Line("replay", d) }
 
 // Save writes a finished run: history, trail, logs, results.json and report.html. run.json is in dir already.
 func Save(d results.Dir, res *Result) error {

@@ -88,3 +88,24 @@ func TestALoudLogIsBounded(t *testing.T) {
 		t.Errorf("%d errors among the lines that are kept, expected 10", loud)
 	}
 }
+
+// TestThePageSaysThatLogsAreNotChecked: a log names no run, so that of another one, or one that was made up, would be shown as well.
+func TestThePageSaysThatLogsAreNotChecked(t *testing.T) {
+	const says = "These lines are as the files broker-N.log beside the run say; not checked."
+	o, h := invalidRunWith("")
+	var lines strings.Builder
+	for s := range 100 {
+		fmt.Fprintf(&lines, "%13.6f made up\n", float64(s))
+	}
+	for text, shown := range map[string]bool{lines.String(): true, "": false} {
+		var page strings.Builder
+		logs := func(history.BrokerID) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
+		if err := WriteReport(&page, o, h, logs); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(page.String(), "made up") != shown || strings.Contains(page.String(), says) != shown {
+			t.Errorf("with %d bytes of logs the page shows them: %v, and says %q: %v; expected both %v", len(text), strings.Contains(page.String(), "made up"), says,
+				strings.Contains(page.String(), says), shown)
+		}
+	}
+}

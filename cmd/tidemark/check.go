@@ -78,9 +78,12 @@ func checkCommand() *cobra.Command {
 					return trouble(err)
 				}
 				if stored != nil {
-					fmt.Fprintln(c.ErrOrStderr(), "tidemark: with the stored results its trace hash is lost, and how long the run took")
+					fmt.Fprintln(c.ErrOrStderr(), "tidemark: what stood in results.json alone is lost: the trace hash or what the containers stood on, and how long the run took")
 				}
 				fmt.Fprintf(c.ErrOrStderr(), "rewrote %s and %s\n", filepath.Join(d.Path, "results.json"), d.ReportPath())
+				if len(res.Verdict.Findings) > 0 {
+					fmt.Fprintln(c.ErrOrStderr(), "tidemark: lines of broker-N.log in the report are as the files beside the run say; not checked")
+				}
 			}
 			if stored != nil && contract == "" {
 				fmt.Fprintln(c.ErrOrStderr(), "tidemark: there was no stored verdict to compare with:", stored)

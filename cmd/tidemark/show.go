@@ -80,7 +80,7 @@ func show(w io.Writer, d results.Dir, res *harness.Result, asJSON bool) error {
 	}
 	fmt.Fprintf(w, "report: %s\n%s: %s\n", d.ReportPath(), harness.ReplayWord(res.Run), harness.ReplayLine(d))
 	if res.Run.World == harness.Simulated && res.Verdict.Status == checker.Invalid {
-		fmt.Fprintf(w, "make it smaller: %s\n", harness.Line("shrink", d.Path))
+		fmt.Fprintf(w, "make it smaller: %s\n", harness.Line("shrink", d))
 	}
 	return ended(code)
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"tidemark/harness"
 	"tidemark/history"
 	"tidemark/results"
 )
@@ -14,7 +15,7 @@ import (
 func openRun(path string) (results.Dir, history.Run, error) {
 	switch {
 	case isArchive(path):
-		return results.Dir{}, history.Run{}, fmt.Errorf("%s is an archive, expected the directory of a run: unpack it first (unzip %s)", path, path)
+		return results.Dir{}, history.Run{}, fmt.Errorf("%s is an archive, expected the directory of a run: unpack it first (unzip %s)", path, harness.Operand(path))
 	case ofRun(path):
 		return results.Dir{}, history.Run{}, fmt.Errorf("%s is a file of a run, expected its directory, %s", path, filepath.Dir(path))
 	case isFile(path):
