@@ -226,7 +226,7 @@ func moments(h *history.History, f *Finding) (first *interval, when Moment, lost
 		at := int64(w.Steps[0].Time)
 		first = &interval{at, at}
 	}
-	if !taken || first == nil {
+	if !taken || first == nil || w.Instead != nil {
 		return first, when, nil
 	}
 	for i := range w.Steps {

@@ -344,6 +344,7 @@ func (c *partCheck) checkAcks() {
 					s.told = true
 					c.report(anomaly{class: AckOffsetMismatch, part: c.part, offset: w.offset, value: w.value, send: w.op, op: -1, once: !c.mayRepeat(&c.h.Ops[w.op]),
 						other: valueOf(here), detail: "it stands at offset " + itoa(int64(s.offset))})
+					c.checkTwice(w, here)
 				}
 			}
 			continue
@@ -361,6 +362,7 @@ func (c *partCheck) checkAcks() {
 			}
 			c.report(a)
 			c.found[i] = cmp.Or(max(c.found[i], 0), lost)
+			c.checkTwice(w, here)
 			continue
 		}
 		c.undecided++
@@ -370,6 +372,17 @@ func (c *partCheck) checkAcks() {
 		}
 	}
 	c.placeTrimmed()
+}
+
+// checkTwice tells of an offset that acknowledgements named for two values: a write's, which does not stand there, and that of the one which does.
+func (c *partCheck) checkTwice(w *write, here *slot) {
+	if here == nil || here.send < 0 {
+		return
+	}
+	if stands := &c.sent[here.send]; stands.told && stands.offset == w.offset {
+		c.report(anomaly{class: TwoValues, part: c.part, offset: w.offset, value: here.value, other: w.value, send: w.op, op: stands.op,
+			detail: "both were told to clients"})
+	}
 }
 
 // placeTrimmed looks at the acknowledgements without an offset in a log that was trimmed: one that came before a record was sent that stood below

@@ -71,16 +71,44 @@ type Witness struct {
 	Producer  int32              `json:"producer"`
 	Acked     int64              `json:"ackedNanos"` // when the producer got the ack, in nanoseconds since the run's start; -1 if never
 	AckedBy   history.BrokerID   `json:"ackedBy"`
-	AckEpoch  history.Epoch      `json:"ackEpoch"` // leader epoch in which it was acknowledged, from the steps
-	HeldBy    []history.BrokerID `json:"heldBy"`   // replicas that had appended it when it was acknowledged
-	ISR       []history.BrokerID `json:"isr"`      // the ISR when it was acknowledged
+	AckEpoch  history.Epoch      `json:"ackEpoch"` // leader epoch in which that broker led, from the steps; see Deposed
+	Deposed   *Deposed           `json:"deposed,omitempty"`
+	HeldBy    []history.BrokerID `json:"heldBy"` // replicas that had appended it when it was acknowledged
+	ISR       []history.BrokerID `json:"isr"`    // the ISR when it was acknowledged
 	RemovedBy []Removal          `json:"removedBy"`
 	Replaced  string             `json:"replaced,omitempty"` // the value that stands at its offset at the end
+	Instead   *Instead           `json:"instead,omitempty"`
+	OtherAck  *OtherAck          `json:"otherAck,omitempty"`
 	// Steps lists its appends, its acknowledgement (StepAck), and the elections, truncations, ISR changes, downs and starts from its
-	// append to its loss; where the leader that lost it had been elected before, from that election on.
+	// append to its loss (or what was appended and acknowledged instead); where the leader that lost it had been elected before, from that election on.
 	Steps []history.Step `json:"steps"`
 	// Faults lists those that a probe saw in force when the finding came about, as they began.
 	Faults []InForce `json:"faults,omitempty"`
+}
+
+// Deposed says that the broker that acknowledged a record led no longer.
+type Deposed struct {
+	Leader history.BrokerID `json:"leader"` // whom it followed
+	Epoch  history.Epoch    `json:"epoch"`
+	Time   int64            `json:"sinceNanos"` // since the run's start
+}
+
+// Instead says what stood where a record was acknowledged that no replica appended there.
+type Instead struct {
+	Value  string           `json:"value,omitempty"` // "" if the history does not tell
+	Time   int64            `json:"timeNanos"`       // when it was appended
+	Broker history.BrokerID `json:"broker"`          // by which leader
+	Epoch  history.Epoch    `json:"epoch"`
+	Before bool             `json:"before"` // before the record was sent
+}
+
+// OtherAck is the acknowledgement of another value at the same offset.
+type OtherAck struct {
+	Value    string           `json:"value"`
+	Producer int32            `json:"producer"`
+	Sent     int64            `json:"sentNanos"`
+	Acked    int64            `json:"ackedNanos"`
+	AckedBy  history.BrokerID `json:"ackedBy"`
 }
 
 // Removal says how one replica came not to have the record: truncated, lost in a power failure, or never fetched.

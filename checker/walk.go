@@ -9,7 +9,8 @@ import (
 // walk follows one record through the steps of its partition: who held it, what touched its offset, who lost it.
 type walk struct {
 	src     source
-	epoch   history.Epoch
+	birth   *history.Step // the append that brought it, nil if the steps tell of none
+	epoch   history.Epoch // of that append
 	offset  history.Offset
 	brokers []history.BrokerID // every broker that has to do with the partition, ascending
 	held    map[history.BrokerID]bool
@@ -25,12 +26,13 @@ type walk struct {
 	kinds    []string // for the signature
 	lostAt   int64    // index of the last removal
 	born     bool     // the record was appended
+	// elsewhere is the append of what stood where the record was acknowledged, if no replica appended it.
+	elsewhere *history.Step
 }
 
-// follow walks the steps up to the index until.
-func (l *stepLog) follow(src source, o history.Offset, brokers []history.BrokerID, until int64) *walk {
-	from := l.origin(src, o)
-	w := &walk{src: from, epoch: l.epochAt(from, o), offset: o, brokers: brokers, held: map[history.BrokerID]bool{},
+// follow walks the steps up to the index until, from the append that brought the record.
+func (l *stepLog) follow(src source, o history.Offset, brokers []history.BrokerID, until int64, birth, elsewhere *history.Step) *walk {
+	w := &walk{src: src, birth: birth, elsewhere: elsewhere, epoch: l.epochOf(birth, src), offset: o, brokers: brokers, held: map[history.BrokerID]bool{},
 		follows: map[history.BrokerID]*history.Step{}, ends: map[history.BrokerID]history.Offset{}}
 	w.deposed = l.deposedBy(w, src)
 	then := false
@@ -58,6 +60,9 @@ func (l *stepLog) follow(src source, o history.Offset, brokers []history.BrokerI
 		}
 	}
 	w.cutSteps()
+	if elsewhere != nil {
+		w.steps, w.kinds = []history.Step{*elsewhere}, []string{"never appended"}
+	}
 	return w
 }
 
@@ -139,19 +144,19 @@ func (w *walk) step(s *history.Step) {
 			w.touch("HW move")
 		}
 	}
-	if tell && (w.born || s.Index >= w.deposed.from) && len(w.steps) < maxWitnessSteps {
+	if tell && w.brokers != nil && (w.born || s.Index >= w.deposed.from) && len(w.steps) < maxWitnessSteps {
 		w.steps = append(w.steps, *s)
 	}
 }
 
-// append decides whether the record that a broker appended at the offset is the one followed: the source's append in its epoch is, and
-// a copy from a broker that holds it.
+// append decides whether the record that a broker appended at the offset is the one followed: what its birth brought is, and a copy from a
+// broker that holds it.
 func (w *walk) append(s *history.Step) {
 	switch {
-	case s.Broker == w.src.broker && s.Epoch == w.epoch && s.Index <= w.src.index:
+	case s == w.birth:
 		w.born = true
 		w.held[s.Broker] = true
-	case slices.Contains(w.brokers, s.Peer) && s.Peer != s.Broker:
+	case s.Peer >= 0 && s.Peer != s.Broker:
 		w.held[s.Broker] = w.held[s.Peer]
 		w.born = w.born || w.held[s.Broker]
 	default:

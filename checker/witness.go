@@ -49,71 +49,6 @@ func (c *logCheck) stepLogs() []stepLog {
 // logEnd is where a broker's log ended when it was elected.
 func logEnd(s *history.Step) history.Offset { return s.To }
 
-// source is where a record was seen: on which broker, by which journal index.
-type source struct {
-	broker history.BrokerID
-	index  int64
-}
-
-func (c *logCheck) sourceOf(a *anomaly) source {
-	if a.send >= 0 && c.h.Ops[a.send].Outcome == history.OK {
-		op := &c.h.Ops[a.send]
-		return source{op.Broker, op.ReturnIndex}
-	}
-	if a.op >= 0 {
-		op := &c.h.Ops[a.op]
-		return source{op.Broker, op.ReturnIndex}
-	}
-	if a.send >= 0 {
-		op := &c.h.Ops[a.send]
-		return source{op.Broker, max(op.InvokeIndex, op.ReturnIndex)}
-	}
-	return source{history.NoBroker, never}
-}
-
-// epochAt is the leader epoch in which a broker had the offset at an index: of the append that brought it, else of its last election.
-func (l *stepLog) epochAt(src source, o history.Offset) history.Epoch {
-	epoch, elected := history.Epoch(-1), history.Epoch(-1)
-	for _, s := range l.steps {
-		if s.Index > src.index {
-			break
-		}
-		if s.Broker != src.broker {
-			continue
-		}
-		switch {
-		case s.Kind == history.StepAppend && s.From <= o && o < s.To:
-			epoch = s.Epoch
-		case s.Kind == history.StepElection:
-			elected = s.Epoch
-		}
-	}
-	if epoch < 0 {
-		return elected
-	}
-	return epoch
-}
-
-// origin follows a record that a broker copied back to the one that appended it for a producer.
-func (l *stepLog) origin(src source, o history.Offset) source {
-	for range 8 {
-		var brought *history.Step
-		for _, s := range l.steps {
-			if s.Index > src.index {
-				break
-			}
-			if s.Kind == history.StepAppend && s.Broker == src.broker && s.From <= o && o < s.To {
-				brought = s
-			}
-		}
-		if brought == nil || brought.Peer == history.NoBroker || brought.Peer == src.broker {
-			return src
-		}
-		src = source{brought.Peer, brought.Index}
-	}
-	return src
-}
-
 // deposing is the first election after an epoch that brought a leader whose log ended at or below the offset, nil if there was none.
 func (l *stepLog) deposing(after history.Epoch, o history.Offset) *history.Step {
 	for _, s := range l.elections {
@@ -137,7 +72,7 @@ type deposed struct {
 // deposedBy finds the election that took a record's leader away.
 func (l *stepLog) deposedBy(w *walk, src source) deposed {
 	by := l.deposing(w.epoch, w.offset)
-	if by == nil {
+	if by == nil || w.elsewhere != nil {
 		return deposed{from: never}
 	}
 	d := deposed{by: by, from: by.Index, early: by.Index < src.index, broker: src.broker}
@@ -154,6 +89,9 @@ func (l *stepLog) deposedBy(w *walk, src source) deposed {
 	return d
 }
 
+// neverAppended is the cause of the losses of what no replica appended.
+const neverAppended = -1
+
 // causeOf names the step that took a lost record away: the election of a leader without it, else the cut that removed it. Equal causes
 // make one finding. Only the first few hundred of a partition are looked up; more would be the same story.
 func (c *logCheck) causeOf(logs []stepLog) func(*anomaly) int64 {
@@ -168,7 +106,9 @@ func (c *logCheck) causeOf(logs []stepLog) func(*anomaly) int64 {
 		l := &logs[a.part]
 		src := c.sourceOf(a)
 		cause := int64(0)
-		if s := l.deposing(l.epochAt(src, a.offset), a.offset); s != nil {
+		if birth, elsewhere := c.birth(a, l, src); elsewhere != nil {
+			cause = neverAppended
+		} else if s := l.deposing(l.epochOf(birth, src), a.offset); s != nil {
 			cause = s.Index
 		} else {
 			for _, s := range l.cuts {
@@ -256,9 +196,10 @@ func (c *logCheck) finding(g *group, l *stepLog, brokers []history.BrokerID) Fin
 			until = max(until, c.h.Ops[a.op].ReturnIndex)
 		}
 	}
-	w := l.follow(src, a.offset, brokers, until)
+	birth, elsewhere := c.birth(a, l, src)
+	w := l.follow(src, a.offset, brokers, until, birth, elsewhere)
 	witness := Witness{Value: a.value, Offset: a.offset, Producer: -1, Acked: -1, AckedBy: history.NoBroker, AckEpoch: w.epoch,
-		HeldBy: w.heldThen, ISR: w.isrThen, RemovedBy: w.removals, Replaced: a.other, Steps: w.steps}
+		Instead: c.instead(a, w), OtherAck: c.otherAck(a), HeldBy: w.heldThen, ISR: w.isrThen, RemovedBy: w.removals, Replaced: a.other, Steps: w.steps}
 	if a.class == Corrupted && a.op >= 0 {
 		witness.Replaced = "" // one answer alone showed it
 	}
@@ -267,13 +208,18 @@ func (c *logCheck) finding(g *group, l *stepLog, brokers []history.BrokerID) Fin
 		witness.Producer = op.Process
 		if op.Outcome == history.OK {
 			witness.Acked, witness.AckedBy = int64(op.Return), op.Broker
-			if witness.AckEpoch < 0 {
-				witness.AckEpoch = op.Epoch
-			}
+			witness.AckEpoch, witness.Deposed = l.leadership(src, op)
 		}
 	}
 	if a.send >= 0 && told(&c.h.Ops[a.send]) {
 		witness.Steps = withAck(witness.Steps, &c.h.Ops[a.send], witness.AckEpoch)
+	}
+	if in := witness.Instead; in != nil {
+		witness.Steps[0].Detail = cmp.Or(in.Value, "another record") // the first is its append
+		if other := c.acknowledgedToo(a); other != nil {
+			epoch, _ := l.leadership(source{broker: other.Broker, index: other.ReturnIndex}, other)
+			witness.Steps = withAck(witness.Steps, other, epoch)
+		}
 	}
 	if witness.ISR == nil {
 		witness.ISR = c.observedISR(a.part, src.index)

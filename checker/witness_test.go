@@ -70,6 +70,7 @@ func TestWitnessFields(t *testing.T) {
 		Witness: Witness{
 			Value: "p2-118", Offset: 1, Producer: 2, Acked: int64(12345 * time.Millisecond), AckedBy: 1, AckEpoch: 4,
 			HeldBy: []history.BrokerID{1}, ISR: []history.BrokerID{1, 2, 3}, Replaced: "p1-203",
+			OtherAck: &OtherAck{Value: "p1-203", Producer: 1, Sent: int64(14999 * time.Millisecond), Acked: int64(15 * time.Second), AckedBy: 2},
 			RemovedBy: []Removal{
 				{Broker: 1, How: "truncated", Time: int64(16200 * time.Millisecond), From: 2, To: 1, Leader: 2, Epoch: 5},
 				{Broker: 2, How: "never had it", Time: -1, From: -1, To: -1, Leader: 1, Epoch: 4},
@@ -84,9 +85,13 @@ func TestWitnessFields(t *testing.T) {
 			"Only broker 1 held it then (ISR 1,2,3). " +
 			"min.insync.replicas is 2, so a second replica had to hold it before the acknowledgement. " +
 			"Broker 2 was elected at 14.100s in epoch 5 with its log ending at 1. " +
+			"Value p1-203 of producer 1 was acknowledged at 15.000s by broker 2 at offset 1 too. " +
 			"Broker 1 truncated 2 → 1 at 16.200s on following broker 2. " +
 			"Brokers 2 and 3 never had it. " +
 			"At the end offset 1 holds p1-203.",
+		Implied: []Implied{{Class: TwoValues, Offset: 1, Value: "p1-203", Count: 1, Ops: []int64{1, 2},
+			Text: "Values p1-203 and p2-118 were both acknowledged at offset 1 of orders/0. " +
+				"Broker 1 holds p1-203 from epoch 5. Broker 2 holds p1-203 from epoch 5. Broker 3 holds p1-203 from epoch 5."}},
 	}
 	if got := v.Findings[0]; !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", got, want)

@@ -1,7 +1,9 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,11 +37,7 @@ func (c *logCheck) text(a *anomaly, f *Finding, d deposed) string {
 		op := &c.h.Ops[a.send]
 		say("Value %s was reported as failed%s at %s, and %s offset %d of %v.", a.value, inBrackets(op.Error), clock(int64(op.Return)), c.whereStands(a), a.offset, f.Partition)
 	case Duplicate:
-		sent := "was sent once and"
-		if !a.once {
-			sent = "was sent by a producer that retries, and"
-		}
-		say("Value %s %s stands at offset %d of %v; %s.", a.value, sent, a.offset, f.Partition, a.detail)
+		say("Value %s %s stands at offset %d of %v; %s.", a.value, c.howSent(a), a.offset, f.Partition, a.detail)
 	case TwoValues:
 		c.sayTwoValues(say, a, f)
 	case NonmonotonicSend:
@@ -60,24 +58,14 @@ func (c *logCheck) text(a *anomaly, f *Finding, d deposed) string {
 		op := &c.h.Ops[a.op]
 		say("Consumer %d read value %s at offset %d of %v%s at %s.", op.Process, a.value, a.offset, f.Partition, from(op), clock(int64(op.Return)))
 	}
-	taken := a.class == LostWrite || a.class == UncommittedRead
-	if taken && d.early {
-		sayElection(say, d)
-	}
-	sayAck(say, w, f)
-	if a.class == Duplicate && !a.once {
-		c.sayCopy(say, a, w)
-	} else if len(w.HeldBy) > 0 {
-		say("%s held it then%s.", brokers(w.HeldBy, "Only broker"), inISR(w.ISR))
-		c.sayRule(say, w)
-	} else if len(w.ISR) > 0 && w.Acked >= 0 {
-		say("The ISR was %s then.", list(w.ISR))
-	}
-	if a.class == AckOffsetMismatch {
-		say("%s.", upper(a.detail))
-	}
-	if taken {
-		c.sayLoss(say, a, f, d)
+	if a.class == LostWrite || a.class == UncommittedRead {
+		c.sayTaken(say, a, f, d)
+	} else {
+		sayOtherAck(say, w)
+		c.sayHeld(say, a, f)
+		if a.class == AckOffsetMismatch {
+			say("%s.", upper(a.detail))
+		}
 	}
 	if a.class != LostWrite && f.Count > 1 {
 		say("This was found %d times.", f.Count)
@@ -94,9 +82,9 @@ func sayAck(say func(string, ...any), w *Witness, f *Finding) {
 	}
 	by := ""
 	if w.AckedBy != history.NoBroker {
-		by = fmt.Sprintf(" by broker %d as leader of %v", w.AckedBy, f.Partition)
-		if w.AckEpoch >= 0 {
-			by += fmt.Sprintf(" in epoch %d", w.AckEpoch)
+		by = fmt.Sprintf(" by broker %d", w.AckedBy)
+		if w.Deposed == nil && w.AckEpoch >= 0 {
+			by += fmt.Sprintf(" as leader of %v in epoch %d", f.Partition, w.AckEpoch)
 		}
 	}
 	at := ""
@@ -104,6 +92,102 @@ func sayAck(say func(string, ...any), w *Witness, f *Finding) {
 		at = fmt.Sprintf(" at offset %d", f.Offset)
 	}
 	say("Value %s was acknowledged at %s%s%s.", w.Value, clock(w.Acked), by, at)
+	if d := w.Deposed; d != nil {
+		say("Broker %d led %v no longer then: the leader of epoch %d until %s, it followed broker %d in epoch %d.",
+			w.AckedBy, f.Partition, w.AckEpoch, clock(d.Time), d.Leader, d.Epoch)
+	}
+}
+
+// sayOtherAck tells that another value was acknowledged at the same offset.
+func sayOtherAck(say func(string, ...any), w *Witness) {
+	o, by, too := w.OtherAck, "", ""
+	if o == nil {
+		return
+	}
+	if o.Acked >= w.Acked {
+		too = " too"
+	}
+	if o.AckedBy != history.NoBroker {
+		by = fmt.Sprintf(" by broker %d", o.AckedBy)
+	}
+	say("Value %s of producer %d was acknowledged at %s%s at offset %d%s.", o.Value, o.Producer, clock(o.Acked), by, w.Offset, too)
+}
+
+// howSent tells how often a value was sent, as far as the history does.
+func (c *logCheck) howSent(a *anomaly) string {
+	p := c.parts[a.part]
+	if again := p.sends.again[p.sends.find(a.value)]; again > 0 {
+		return fmt.Sprintf("was sent %d times and", again+1)
+	}
+	if c.run.Retries(c.h.Ops[a.send].Process) {
+		return "was sent by a producer that retries, and"
+	}
+	return "was sent once and"
+}
+
+// sayHeld tells the acknowledgement, and who had the record then.
+func (c *logCheck) sayHeld(say func(string, ...any), a *anomaly, f *Finding) {
+	w := &f.Witness
+	sayAck(say, w, f)
+	switch {
+	case a.class == Duplicate && !a.once:
+		c.sayCopy(say, a, w)
+	case w.Instead != nil:
+		if len(w.ISR) > 0 {
+			say("The ISR was %s then.", list(w.ISR))
+		}
+		sayInstead(say, a, w)
+	case len(w.HeldBy) > 0:
+		say("%s held it then%s.", brokers(w.HeldBy, "Only broker"), inISR(w.ISR))
+		c.sayRule(say, w)
+	case len(w.ISR) > 0 && w.Acked >= 0 && slices.ContainsFunc(w.RemovedBy, func(r Removal) bool { return r.Time >= 0 && r.Time <= w.Acked }):
+		say("No replica held it any more%s.", inISR(w.ISR))
+	case len(w.ISR) > 0 && w.Acked >= 0:
+		say("The ISR was %s then.", list(w.ISR))
+	}
+}
+
+// sayInstead tells what stood where a record was acknowledged that no replica appended there.
+func sayInstead(say func(string, ...any), a *anomaly, w *Witness) {
+	what, when := "another record", ""
+	if w.Instead.Value != "" {
+		what = "value " + w.Instead.Value
+	}
+	if w.Instead.Before {
+		when = fmt.Sprintf(", before %s was sent,", a.value)
+	}
+	say("No replica appended it there: what broker %d wrote at offset %d at %s%s is %s.", w.Instead.Broker, a.offset, clock(w.Instead.Time), when, what)
+}
+
+// sayTaken tells how a record was acknowledged and went, in order of time.
+func (c *logCheck) sayTaken(say func(string, ...any), a *anomaly, f *Finding, d deposed) {
+	w := &f.Witness
+	type told struct {
+		at   int64
+		text string
+	}
+	var all []told
+	at := func(nanos int64) func(string, ...any) {
+		return func(format string, args ...any) { all = append(all, told{nanos, fmt.Sprintf(format, args...)}) }
+	}
+	if d.by != nil && d.early {
+		sayElection(at(int64(d.by.Time)), d)
+	}
+	if w.OtherAck != nil {
+		sayOtherAck(at(w.OtherAck.Acked), w)
+	}
+	c.sayHeld(at(w.Acked), a, f)
+	if d.by != nil && !d.early {
+		sayElection(at(max(w.Acked, int64(d.by.Time))), d)
+	}
+	for i := range w.RemovedBy {
+		sayRemoval(at(w.RemovedBy[i].Time), &w.RemovedBy[i])
+	}
+	slices.SortStableFunc(all, func(a, b told) int { return cmp.Compare(a.at, b.at) })
+	for i := range all {
+		say("%s", all[i].text)
+	}
+	c.sayEnd(say, a, f)
 }
 
 // sayCopy tells which copy of a value an acknowledgement is of. Who held the other then says nothing.
@@ -114,9 +198,12 @@ func (c *logCheck) sayCopy(say func(string, ...any), a *anomaly, w *Witness) {
 }
 
 func (c *logCheck) sayTwoValues(say func(string, ...any), a *anomaly, f *Finding) {
-	if a.other == "" {
+	switch {
+	case !a.apart && c.acknowledgedBoth(a):
+		say("Values %s and %s were both acknowledged at offset %d of %v.", a.value, a.other, a.offset, f.Partition)
+	case a.other == "":
 		say("Offset %d of %v holds %s, and one replica has nothing there; %s.", a.offset, f.Partition, a.value, a.detail)
-	} else {
+	default:
 		say("Offset %d of %v holds %s and %s; %s.", a.offset, f.Partition, a.value, a.other, a.detail)
 	}
 	for i := range c.h.Dumps {
@@ -131,6 +218,11 @@ func (c *logCheck) sayTwoValues(say func(string, ...any), a *anomaly, f *Finding
 			}
 		}
 	}
+}
+
+// acknowledgedBoth reports whether the operations that prove two values at one offset are sends, which were told of it.
+func (c *logCheck) acknowledgedBoth(a *anomaly) bool {
+	return a.send >= 0 && a.op >= 0 && c.h.Ops[a.op].Kind == history.Send
 }
 
 // sayRule tells which rule an acknowledgement broke: acks=all with min.insync.replicas asks for that many replicas before it.
@@ -162,25 +254,27 @@ func sayElection(say func(string, ...any), d deposed) {
 	say("Broker %d %s at %s in epoch %d with its log ending at %d%s.", s.Broker, how, clock(int64(s.Time)), s.Epoch, logEnd(s), unaware)
 }
 
-// sayLoss tells how the record went: the election, each replica's removal, what stands there now.
-func (c *logCheck) sayLoss(say func(string, ...any), a *anomaly, f *Finding, d deposed) {
-	if d.by != nil && !d.early {
-		sayElection(say, d)
+// sayRemoval tells how a replica lost a record.
+func sayRemoval(say func(string, ...any), r *Removal) {
+	switch r.How {
+	case "truncated":
+		following := ""
+		if r.Leader != history.NoBroker {
+			following = fmt.Sprintf(" on following broker %d", r.Leader)
+		}
+		say("Broker %d truncated %d → %d at %s%s.", r.Broker, r.From, r.To, clock(r.Time), following)
+	case "trimmed":
+		say("Broker %d moved its log start %d → %d at %s.", r.Broker, r.From, r.To, clock(r.Time))
+	case "recovery":
+		say("Broker %d lost %d → %d at %s, on recovering its log.", r.Broker, r.From, r.To, clock(r.Time))
 	}
+}
+
+// sayEnd tells who never had the record, and what stands at its offset now.
+func (c *logCheck) sayEnd(say func(string, ...any), a *anomaly, f *Finding) {
 	var without []history.BrokerID
 	for _, r := range f.Witness.RemovedBy {
-		switch r.How {
-		case "truncated":
-			following := ""
-			if r.Leader != history.NoBroker {
-				following = fmt.Sprintf(" on following broker %d", r.Leader)
-			}
-			say("Broker %d truncated %d → %d at %s%s.", r.Broker, r.From, r.To, clock(r.Time), following)
-		case "trimmed":
-			say("Broker %d moved its log start %d → %d at %s.", r.Broker, r.From, r.To, clock(r.Time))
-		case "recovery":
-			say("Broker %d lost %d → %d at %s, on recovering its log.", r.Broker, r.From, r.To, clock(r.Time))
-		default:
+		if r.How == "never had it" {
 			without = append(without, r.Broker)
 		}
 	}

@@ -141,9 +141,16 @@ func witnessFields(f checker.Finding) []fact {
 	add(w.Offset > 0 || told && w.Offset == 0, "Offset", offsetWord(w.Offset))
 	add(told, "Producer", "process "+strconv.Itoa(int(w.Producer)))
 	add(told, "Acknowledged", atNanos(w.Acked))
-	add(told && w.Acked >= 0, "Acknowledged by", fmt.Sprintf("%s in epoch %s", brokerWord(w.AckedBy), epochWord(w.AckEpoch)))
+	add(told && w.Acked >= 0, "Acknowledged by", ackerWord(w))
 	add(told && w.Acked >= 0, "In-sync replicas then", brokersWord(w.ISR))
 	add(told && w.Acked >= 0, "Replicas that held it then", brokersWord(w.HeldBy))
+	if in := w.Instead; in != nil {
+		what := cmp.Or(clip(in.Value, 400), "another message")
+		add(true, "Appended there instead", fmt.Sprintf("%s by %s in epoch %s at %s", what, brokerWord(in.Broker), epochWord(in.Epoch), atNanos(in.Time)))
+	}
+	if o := w.OtherAck; o != nil {
+		add(true, "Acknowledged there too", fmt.Sprintf("%s of process %d by %s at %s", clip(o.Value, 400), o.Producer, brokerWord(o.AckedBy), atNanos(o.Acked)))
+	}
 	for _, r := range w.RemovedBy[:min(len(w.RemovedBy), removalsMax)] {
 		add(true, "Not on "+brokerWord(r.Broker), removalWord(r))
 	}
@@ -154,6 +161,15 @@ func witnessFields(f checker.Finding) []fact {
 	add(len(w.Faults) > inForceMax, "Further faults in force", strconv.Itoa(len(w.Faults)-inForceMax))
 	add(w.Replaced != "", "At its offset now", clip(w.Replaced, 400))
 	return fields
+}
+
+// ackerWord is who acknowledged a message, and whether it led then.
+func ackerWord(w checker.Witness) string {
+	if d := w.Deposed; d != nil {
+		return fmt.Sprintf("%s, which had led in epoch %s, and from %s on followed %s in epoch %s",
+			brokerWord(w.AckedBy), epochWord(w.AckEpoch), atNanos(d.Time), brokerWord(d.Leader), epochWord(d.Epoch))
+	}
+	return fmt.Sprintf("%s in epoch %s", brokerWord(w.AckedBy), epochWord(w.AckEpoch))
 }
 
 func removalWord(r checker.Removal) string {

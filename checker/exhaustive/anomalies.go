@@ -13,7 +13,7 @@ type Anomaly struct {
 	Offset    history.Offset // UnknownOffset where an acknowledgement carried none
 	Value     string         // of the record that it is about
 	Other     string         // of the record that it is about besides, of an order; "" of all else
-	Told      bool           // of two values: clients were told of both, and of a log that holds neither any more
+	Told      bool           // of two values: clients were told of both, by acknowledgements, or of a log that holds neither any more
 }
 
 // Concerns reports whether two anomalies are about one offset or one record.
@@ -347,6 +347,13 @@ func (l *ledger) replicas() {
 	for _, r := range l.told() {
 		if s := l.sent(r.Value); s != nil && s.Outcome != history.Fail && l.contradicted(r) {
 			l.add(Anomaly{Class: "two values at one offset", Partition: l.name, Offset: r.Offset, Value: r.Value, Told: true})
+		}
+	}
+	for _, one := range l.sends {
+		for _, two := range l.sends {
+			if one.Outcome == history.OK && two.Outcome == history.OK && one.Offset >= 0 && one.Offset == two.Offset && one.Value != two.Value {
+				l.add(Anomaly{Class: "two values at one offset", Partition: l.name, Offset: one.Offset, Value: one.Value, Told: true})
+			}
 		}
 	}
 	for _, op := range l.finals {
