@@ -61,8 +61,14 @@ func (c *logCheck) text(a *anomaly, f *Finding, d deposed) string {
 	if a.class == LostWrite || a.class == UncommittedRead {
 		c.sayTaken(say, a, f, d)
 	} else {
-		sayOtherAck(say, w)
+		later := w.OtherAck != nil && w.OtherAck.Acked > w.Acked
+		if !later {
+			sayOtherAck(say, w)
+		}
 		c.sayHeld(say, a, f)
+		if later {
+			sayOtherAck(say, w)
+		}
 		if a.class == AckOffsetMismatch {
 			say("%s.", upper(a.detail))
 		}
@@ -104,7 +110,7 @@ func sayOtherAck(say func(string, ...any), w *Witness) {
 	if o == nil {
 		return
 	}
-	if o.Acked >= w.Acked {
+	if o.Acked > w.Acked {
 		too = " too"
 	}
 	if o.AckedBy != history.NoBroker {
