@@ -142,3 +142,53 @@ func TestOneCauseOneFinding(t *testing.T) {
 		t.Errorf("second: %s %d: %s", two.Value, two.Count, two.Text)
 	}
 }
+
+// TestNeverAppended has a broker answer a send with the offset of a record that was there before it was sent, as one does that takes it for a
+// batch sent again. No replica appended it: nothing is told of who held it, nor of what took it away.
+func TestNeverAppended(t *testing.T) {
+	h := lostByElection()
+	op := &h.Ops[1]
+	op.Broker, op.InvokeIndex, op.ReturnIndex, op.Invoke, op.Return = 2, 65, 66, 18*time.Second, 18*time.Second+time.Millisecond
+	h.Ops[1], h.Ops[2] = h.Ops[2], h.Ops[1]
+	h.Ops[1].ID, h.Ops[2].ID = 1, 2
+	v := Check(testRun(1), h, Options{})
+	if len(v.Findings) != 1 || v.Findings[0].Value != "p2-118" {
+		t.Fatalf("%+v, expected the one loss", v.Findings)
+	}
+	f := v.Findings[0]
+	want := "Value p1-203 of producer 1 was acknowledged at 15.000s by broker 2 at offset 1. " +
+		"Value p2-118 was acknowledged at 18.001s by broker 2 as leader of orders/0 in epoch 5 at offset 1. The ISR was 1,2,3 then. " +
+		"No replica appended it there: what broker 2 wrote at offset 1 at 14.900s, before p2-118 was sent, is value p1-203. At the end offset 1 holds p1-203."
+	if f.Text != want {
+		t.Errorf("got  %s\nwant %s", f.Text, want)
+	}
+	if w := f.Witness; w.HeldBy != nil || w.RemovedBy != nil || f.Signature != "lost acknowledged write: never appended" ||
+		!reflect.DeepEqual(w.Instead, &Instead{Value: "p1-203", Time: int64(14900 * time.Millisecond), Broker: 2, Epoch: 5, Before: true}) {
+		t.Errorf("%s: %+v", f.Signature, w)
+	}
+}
+
+// TestAcknowledgedByADeposedLeader has the answer come when its broker follows another and has cut the record: it is told of the record that it
+// appended, not of the one that it copied since.
+func TestAcknowledgedByADeposedLeader(t *testing.T) {
+	h := lostByElection()
+	op := &h.Ops[1]
+	op.ReturnIndex, op.Return = 65, 18*time.Second
+	v := Check(testRun(1), h, Options{})
+	if len(v.Findings) != 1 {
+		t.Fatalf("%+v, expected the one loss", v.Findings)
+	}
+	f := v.Findings[0]
+	want := "Broker 2 had already been elected at 14.100s in epoch 5 with its log ending at 1. " +
+		"Value p1-203 of producer 1 was acknowledged at 15.000s by broker 2 at offset 1. " +
+		"Broker 1 truncated 2 → 1 at 16.200s on following broker 2. " +
+		"Value p2-118 was acknowledged at 18.000s by broker 1 at offset 1. " +
+		"Broker 1 led orders/0 no longer then: the leader of epoch 4 until 16.100s, it followed broker 2 in epoch 5. " +
+		"No replica held it any more (ISR 1,2,3). Brokers 2 and 3 never had it. At the end offset 1 holds p1-203."
+	if f.Text != want {
+		t.Errorf("got  %s\nwant %s", f.Text, want)
+	}
+	if d := f.Witness.Deposed; d == nil || *d != (Deposed{Leader: 2, Epoch: 5, Time: int64(16100 * time.Millisecond)}) {
+		t.Errorf("deposed %+v", d)
+	}
+}
