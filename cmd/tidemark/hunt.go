@@ -187,7 +187,7 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 	}
 	var err error
 	var told campaignTold
-	if h.Seeds > 1 {
+	if !ofOneRun(h) {
 		campaign := harness.NewCampaign(huntLabel(c), begun, h.Master, againLine(c, h.Master))
 		part := h.Part("hunt", tally, c.Context().Err() == nil, w.allowVacuous, carried.kept)
 		part.Again = campaign.Again
@@ -221,7 +221,7 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 	for _, n := range slices.Sorted(maps.Keys(carried.dirs)) {
 		v := carried.failing[n].Verdict
 		fmt.Fprintf(out, "%s: %s, seed %d: %s\n  %s: %s\n", v.Status, h.RunName(n), carried.failing[n].Run.Seed, plain.Line(v.Reason), harness.ReplayWord(h.Run), harness.ReplayLine(carried.dirs[n]))
-		if h.Seeds > 1 || n < 0 {
+		if !ofOneRun(h) {
 			fmt.Fprint(out, repeat(c, h, harness.Failure{Number: n, From: carried.from[n]}))
 		}
 	}
@@ -256,6 +256,9 @@ func hunt(c *cobra.Command, h harness.Hunt, w huntWanted) error {
 	}
 	return &outcome{code, carried.lost}
 }
+
+// ofOneRun reports whether a hunt is one run, which is kept whatever its verdict and leaves no campaign.
+func ofOneRun(h harness.Hunt) bool { return h.Seeds == 1 && len(h.Corpus) == 0 }
 
 // behindCorpus says what is carried out before any seed.
 func behindCorpus(h harness.Hunt, dir string) string {

@@ -53,7 +53,7 @@ func carryOut(c *cobra.Command, h harness.Hunt, w huntWanted) *hunted {
 	out.from, out.shown = map[int]harness.Descent{}, map[string]bool{}
 	out.again = func(n int) string { return h.Again(w.options, n, out.from[n]) }
 	out.name = h.RunName
-	kept := newKeeper(h.UntilClass, h.Seeds == 1)
+	kept := newKeeper(h.UntilClass, ofOneRun(h))
 	bar := startProgress(log, h.Seeds+len(h.Corpus), h.Budget, unitOf(h))
 	contained := h.Run.World == harness.Contained
 	if contained {
@@ -70,7 +70,7 @@ func carryOut(c *cobra.Command, h harness.Hunt, w huntWanted) *hunted {
 		out.first.note(n, res)
 		if d, ok := kept.dir(res); ok {
 			out.failing[n], out.dirs[n] = res, d
-		} else if !contained && worthKeeping(res, h.UntilClass, h.Seeds == 1) {
+		} else if !contained && worthKeeping(res, h.UntilClass, ofOneRun(h)) {
 			out.want(n, res)
 		}
 	}

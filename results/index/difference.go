@@ -43,7 +43,7 @@ type Difference struct {
 	Name     string   `json:"name"`               // of the campaign
 	Previous string   `json:"previous,omitempty"` // the campaign before it, "" if it is the first
 	Changes  []Change `json:"changes"`            // in order of Standings
-	Unread   []string `json:"unread,omitempty"`   // campaigns that could not be read, or are not to be believed, in words: nothing was compared with them
+	Unread   []string `json:"unread,omitempty"`   // campaigns that could not be read, are not to be believed, or are copies, in words: nothing was compared with them
 }
 
 // Of lists the changes of one standing.
@@ -80,7 +80,7 @@ func (d *Difference) Sentence() string {
 	} else {
 		what += ", since " + d.Previous
 	}
-	if n := len(d.Unread); n > 0 {
+	if n := len(d.Unread) - copiesAmong(d.Unread); n > 0 {
 		what += fmt.Sprintf(", without %s that could not be read or believed", counted(n, "campaign"))
 	}
 	return what

@@ -66,8 +66,8 @@ type page struct {
 	Campaigns bool // there are any
 }
 
-// unread is what could not be read, or is not to be believed, and why.
-type unread struct{ What, Why string }
+// unread is what could not be read, is not to be believed, or is a copy, and why.
+type unread struct{ What, Word, Why string }
 
 // section is what a page tells of the campaigns of one label.
 type section struct {
@@ -127,7 +127,11 @@ func (x *Index) WritePage(w io.Writer, name string, served bool) error {
 	p := page{Up: "../", Policy: policy, Style: template.CSS(styleText), Script: template.JS(scriptText), Title: "Tidemark: runs and campaigns", Served: served, Left: x.Left, Campaigns: len(x.Campaigns) > 0}
 	for _, text := range x.Unread {
 		what, why, _ := strings.Cut(text, ": ")
-		p.Unread = append(p.Unread, unread{plain.Line(what), plain.Line(why)})
+		word := "DAMAGED"
+		if copiesAmong([]string{text}) > 0 {
+			word = "COPY"
+		}
+		p.Unread = append(p.Unread, unread{plain.Line(what), word, plain.Line(why)})
 	}
 	if name != "" {
 		p.Unread = nil // they stand on the page of all

@@ -181,11 +181,11 @@ func put(path string, text []byte) error {
 type Index struct {
 	Campaigns []Stored // the oldest first
 	Runs      []Run    // the newest first
-	Unread    []string // what is there and could not be read, or is not to be believed, in words
+	Unread    []string // what is there and could not be read, is not to be believed, or is a copy, in words
 	Left      int      // runs and campaigns beyond the bounds, the oldest, which were not read
 }
 
-// Read reads the campaigns and runs under root. What cannot be read, or is not to be believed at that time, is told in Unread, and no error; a directory
+// Read reads the campaigns and runs under root. What cannot be read, is not to be believed at that time, or is a copy, is told in Unread, and no error; a directory
 // without either is empty.
 func Read(root string, now time.Time) (Index, error) {
 	dir, err := os.OpenRoot(root)
@@ -206,7 +206,11 @@ func read(root *os.Root, now time.Time) (Index, error) {
 	for _, name := range names {
 		text, err := readFile(root, path.Join(campaignsDir, name, campaignFile), campaignBytesMax)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // being made
+			beside := beside(root, path.Join(campaignsDir, name))
+			if beside == "" {
+				continue // being made
+			}
+			err = fmt.Errorf("is gone, expected it beside %s", beside)
 		}
 		var c Campaign
 		if err == nil {
@@ -218,6 +222,7 @@ func read(root *os.Root, now time.Time) (Index, error) {
 		}
 		x.Campaigns = append(x.Campaigns, Stored{name, c})
 	}
+	x.leaveCopies()
 	slices.SortStableFunc(x.Campaigns, func(a, b Stored) int { return a.Started.Compare(b.Started) })
 	if names, left, err = x.newest(root, runsDir, runsMax); err != nil {
 		return x, err
@@ -228,6 +233,16 @@ func read(root *os.Root, now time.Time) (Index, error) {
 	}
 	slices.SortStableFunc(x.Runs, func(a, b Run) int { return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(a.Name, b.Name)) })
 	return x, nil
+}
+
+// beside is a file of a campaign's directory that is written behind campaign.json, "" if there is none.
+func beside(root *os.Root, dir string) string {
+	for _, name := range []string{junitFile, summaryFile, pageFile} {
+		if info, err := root.Lstat(path.Join(dir, name)); err == nil && info.Mode().IsRegular() {
+			return name
+		}
+	}
+	return ""
 }
 
 // linksTold bounds the links of one directory that are told of.
@@ -295,7 +310,7 @@ func (x *Index) Difference(name string) (Difference, bool) {
 	return Difference{}, false
 }
 
-// unread are the campaigns among what could not be read.
+// unread are the campaigns among what was not read.
 func (x *Index) unread() []string {
 	var out []string
 	for _, what := range x.Unread {
