@@ -285,10 +285,8 @@ func readBounded(f *os.File, limit int64) ([]byte, error) {
 func decodeStrict(text []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil && strings.Contains(err.Error(), ",string struct tag") {
-		return errors.New(`seed is not a text of digits, expected one from "0" to "18446744073709551615", in quotes, as "42"`) // JavaScript's numbers cannot hold 64 bits
-	} else if err != nil {
-		return fmt.Errorf("expected one JSON object of format 1: %.300s", err.Error()) // which quotes what it found, whole
+	if err := dec.Decode(into); err != nil {
+		return fmt.Errorf("expected one JSON object of format 1: %.300s", keys.Told(err, "seed")) // which quotes what it found, whole
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("expected the end of the file at byte %d, after the JSON object", dec.InputOffset())

@@ -36,6 +36,15 @@ func Once(text []byte) error {
 	return nil
 }
 
+// Told says why a JSON text could not be read, for whoever wrote it. Go's decoder tells of a number of 64 bits, which stands as text because JavaScript's
+// numbers cannot hold it, by what the program's source says of it; fields names those.
+func Told(err error, fields string) string {
+	if strings.Contains(err.Error(), ",string struct tag") {
+		return fields + ` is not a text of digits, expected one from "0" to "18446744073709551615", in quotes, as "42"`
+	}
+	return err.Error()
+}
+
 // Line is the number of the line, from 1, in which a byte of a text is.
 func Line(text []byte, at int) int { return 1 + bytes.Count(text[:at], []byte("\n")) }
 

@@ -1,6 +1,8 @@
 package keys
 
 import (
+	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 )
@@ -30,4 +32,24 @@ func FuzzOnce(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(_ *testing.T, text []byte) { _ = Once(text) })
+}
+
+// TestToldInWords: what the source of this program says of a field is nothing to whoever wrote the file.
+func TestToldInWords(t *testing.T) {
+	for _, text := range []string{`{"seed": 42}`, `{"seed": "abc"}`, `{"seed": "1.5"}`, `{"seed": "18446744073709551616"}`, `{"seed": true}`, `{"seed": ""}`} {
+		var into struct {
+			Seed uint64 `json:"seed,string"`
+		}
+		err := json.Unmarshal([]byte(text), &into)
+		if err == nil {
+			t.Errorf("%s was read as %d", text, into.Seed)
+			continue
+		}
+		if told := Told(err, "seed"); strings.Contains(told, "struct tag") || !strings.Contains(told, "seed") {
+			t.Errorf("%s: %q, expected words on seed", text, told)
+		}
+	}
+	if told := Told(errors.New("unexpected end of JSON input"), "seed"); told != "unexpected end of JSON input" {
+		t.Errorf("%q, expected other errors as they are", told)
+	}
 }

@@ -201,3 +201,11 @@ func TestAPageOrPlanOfAnotherRunIsTold(t *testing.T) {
 		}
 	}
 }
+
+// TestAMasterIsText: one as a number is refused in words of the file, not of this program's source.
+func TestAMasterIsText(t *testing.T) {
+	_, err := Decode([]byte(`{"format": 1, "master": 7}`), "x", noon)
+	if want := `master or a seed is not a text of digits, expected one from "0" to "18446744073709551615", in quotes, as "42"`; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, expected %q in it", err, want)
+	}
+}

@@ -93,7 +93,7 @@ func Decode(text []byte, name string, now time.Time) (Campaign, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&c); err != nil {
-		return Campaign{}, fmt.Errorf("%w: expected one JSON object of format %d: %.300s", ErrFormat, Format, err.Error())
+		return Campaign{}, fmt.Errorf("%w: expected one JSON object of format %d: %.300s", ErrFormat, Format, keys.Told(err, "master or a seed"))
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return Campaign{}, fmt.Errorf("%w: expected the end of the file at byte %d, after the JSON object", ErrFormat, dec.InputOffset())
