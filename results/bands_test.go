@@ -2,6 +2,7 @@ package results
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -122,5 +123,35 @@ func TestAFaultIsInForceFromItsRequest(t *testing.T) {
 	in := checker.InForce{Number: 1, Kind: "poweroff", What: "poweroff isr(orders/0)", From: int64(2 * time.Second), Applied: int64(11 * time.Second), To: int64(14 * time.Second)}
 	if got, want := inForceWord(in), "fault #1: poweroff isr(orders/0); all, from 2.000 s to 14.000 s, applied whole at 11.000 s"; got != want {
 		t.Errorf("%s, expected %s", got, want)
+	}
+}
+
+// TestWhatIsNotDrawnIsCounted: the picture has room for eight operations, and a finding for sixteen. How many more there are stands beside them, and what a
+// marker is.
+func TestWhatIsNotDrawnIsCounted(t *testing.T) {
+	o, h := invalidRunWith("")
+	f := &o.Verdict.Findings[0]
+	f.Ops, f.Count = nil, 28
+	near := int64(f.Witness.Acked)
+	for i := range h.Ops {
+		if at := int64(h.Ops[i].Invoke); len(f.Ops) < findingOps && at > near-int64(time.Second) && at <= near {
+			f.Ops = append(f.Ops, h.Ops[i].ID)
+		}
+	}
+	d, err := Create(t.TempDir(), o.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Finish(o, h); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(d.ReportPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"further operations that prove the finding", "a finding names 16 at most, and this one was made 28 times", "is a marker"} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page does not say %q (%d operations)", want, len(f.Ops))
+		}
 	}
 }

@@ -26,6 +26,7 @@ type diagram struct {
 	Arrows        []arrow
 	Rows          []diagramRow
 	Left          int // moments that found no room
+	OpsLeft       int // operations of the window that prove the finding, or what follows from it, and are not drawn
 }
 
 // lifeline is a client or a broker, its name above it.
@@ -107,6 +108,7 @@ type scene struct {
 	marks   []mark
 	flights []flight
 	seen    map[int64]bool // steps, by their index
+	opsLeft int            // operations that are not drawn
 }
 
 // client is a process that asked.
@@ -240,7 +242,11 @@ func (c *scene) operations(s span, h *history.History) {
 	drawn := 0
 	for i, id := range ids {
 		op, ok := opByID(h.Ops, id)
-		if !ok || slices.Contains(ids[:i], id) || drawn == diagramOpsMax || !s.holds(op.Invoke) && !op.Final && id != told || !c.admit(op) {
+		if !ok || slices.Contains(ids[:i], id) || !s.holds(op.Invoke) && !op.Final && id != told {
+			continue
+		}
+		if drawn == diagramOpsMax || !c.admit(op) {
+			c.opsLeft++
 			continue
 		}
 		drawn++

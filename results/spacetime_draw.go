@@ -34,6 +34,7 @@ func (c *scene) draw(line *timeline, lives []life) *diagram {
 	slices.SortStableFunc(c.clients, func(a, b client) int { return cmp.Compare(a.number, b.number) })
 	x := c.columns(d)
 	order, d.Left = c.thinned(order)
+	d.OpsLeft = c.opsLeft
 	y := make(map[int]int, len(order))
 	c.rows(d, order, x, y)
 	at := func(t time.Duration) int { return c.place(order, y, t, d) }

@@ -25,6 +25,7 @@ type findingView struct {
 	StepsLeft int
 	Ops       []int64
 	OpsLeft   int
+	OpsMore   string // that there may be more than a finding names
 	Signature string
 	Implied   []impliedView
 	Diagram   *diagram // nil if nothing of it has a place in time, and of all but the first findings
@@ -50,6 +51,7 @@ type stepView struct {
 const (
 	witnessStepsMax = 60
 	witnessOpsMax   = 20
+	findingOps      = 16 // that the checker names of a finding
 	removalsMax     = 20
 	impliedMax      = 20
 	inForceMax      = 16
@@ -70,6 +72,9 @@ func findingViews(findings []checker.Finding) (views []findingView, left int) {
 			StepsName: "Protocol steps from its append to its loss",
 		}
 		view.OpsLeft = len(f.Ops) - len(view.Ops)
+		if len(f.Ops) == findingOps && f.Count > 1 {
+			view.OpsMore = fmt.Sprintf("; a finding names %d at most, and this one was made %d times", findingOps, f.Count)
+		}
 		if f.Invariant != "" {
 			view.StepsName = "Invariants as they were broken"
 		}

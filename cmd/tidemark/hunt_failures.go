@@ -147,8 +147,11 @@ func (w huntWanted) reduce(c *cobra.Command, h harness.Hunt, out io.Writer, grou
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(out, "shrunk: %s\n  %s\n%s  replay: %s\n", g.Signature, sizeOf(run), indented(run.Plan), harness.ReplayLine(d))
-				carried.smallest[g.Signature] = d
+				fmt.Fprintf(out, "%s: %s\n  %s\n%s  replay: %s\n", shrunkWord(state), g.Signature, sizeOf(run), indented(run.Plan), harness.ReplayLine(d))
+				if run.Seed != res.Run.Seed {
+					fmt.Fprintf(out, "  %s\n", reseeded(res.Run.Seed, run.Seed))
+				}
+				carried.smallest[g.Signature], carried.ended[g.Signature] = d, state.Done
 				if of, kept := carried.dirs[first.n]; kept {
 					if err := harness.NoteShrunk(of, results.Shrunk{Plan: run.Plan, Replay: harness.ReplayLine(d), Done: state.Done}); err != nil {
 						return err
@@ -168,7 +171,21 @@ func (w huntWanted) reduce(c *cobra.Command, h harness.Hunt, out io.Writer, grou
 		}
 		if path != "" {
 			fmt.Fprintf(out, "added to the corpus: %s\n", path)
+			carried.added++
 		}
 	}
 	return nil
+}
+
+// shrunkWord says whether a run was shrunk to its end, or how far shrinking came.
+func shrunkWord(state harness.ShrinkState) string {
+	if state.Done {
+		return "shrunk"
+	}
+	return fmt.Sprintf("shrinking stopped before its end, at %s", counted(harness.Lines(state.Best), "line"))
+}
+
+// reseeded says that shrinking took another seed.
+func reseeded(from, to uint64) string {
+	return fmt.Sprintf("with another seed, %d for %d: the smaller plan does not show the failure with the old one", to, from)
 }

@@ -31,6 +31,8 @@ type hunted struct {
 	dirs     map[int]results.Dir     // where they are
 	first    firsts
 	smallest map[string]results.Dir  // what shrinking left of the first of a signature
+	ended    map[string]bool         // of those, whether shrinking came to its end
+	added    int                     // scenarios that the corpus got
 	from     map[int]harness.Descent // how they came about
 	lost     error                   // why something of it could not be kept
 	again    func(n int) string      // the line that carries out run n once more
@@ -49,7 +51,7 @@ func (h *hunted) kept(n int) harness.Kept {
 // carryOut carries out a hunt and keeps the first runs that failed, within its budget but for the one that ended it.
 func carryOut(c *cobra.Command, h harness.Hunt, w huntWanted) *hunted {
 	log := c.ErrOrStderr()
-	out := &hunted{found: map[int]uint64{}, failing: map[int]*harness.Result{}, dirs: map[int]results.Dir{}, first: firsts{}, smallest: map[string]results.Dir{}}
+	out := &hunted{found: map[int]uint64{}, failing: map[int]*harness.Result{}, dirs: map[int]results.Dir{}, first: firsts{}, smallest: map[string]results.Dir{}, ended: map[string]bool{}}
 	out.from, out.shown = map[int]harness.Descent{}, map[string]bool{}
 	out.again = func(n int) string { return h.Again(w.options, n, out.from[n]) }
 	out.name = h.RunName

@@ -120,3 +120,38 @@ func TestANightIsCutForAScreenAlone(t *testing.T) {
 		t.Errorf("on a screen:\n%s", cut)
 	}
 }
+
+// TestWhatWasNotShrunkIsSaidToBe: of five signatures that nobody knew one was shrunk to its end and one in part, and the corpus got three. "Shrunk" is said of
+// the first alone.
+func TestWhatWasNotShrunkIsSaidToBe(t *testing.T) {
+	carried := &hunted{ended: map[string]bool{"a": true, "b": false}, added: 3}
+	if got, want := reducedWord(carried, 5, true), "; of 5 signatures that nobody knew 1 shrunk, 1 shrunk in part, 3 not shrunk; 3 added to the corpus, 2 not"; got != want {
+		t.Errorf("%q, expected %q", got, want)
+	}
+	if got := reducedWord(&hunted{}, 0, true); got != "" {
+		t.Errorf("%q, expected nothing of no failures", got)
+	}
+	state := harness.ShrinkState{Best: history.Run{Plan: "at 1s kill broker 1 for 3s\nat 2s kill broker 2 for 3s\n"}}
+	if got, want := shrunkWord(state), "shrinking stopped before its end, at 2 lines"; got != want {
+		t.Errorf("%q, expected %q", got, want)
+	}
+	if state.Done = true; shrunkWord(state) != "shrunk" {
+		t.Errorf("%q, expected shrunk", shrunkWord(state))
+	}
+}
+
+// TestABudgetThatIsTooSmallIsToldAtOnce: five minutes are too few for a run in containers, nine are enough for both parts.
+func TestABudgetThatIsTooSmallIsToldAtOnce(t *testing.T) {
+	small := tooSmall(5*time.Minute, harness.NightParts)
+	if len(small) != 2 || !strings.Contains(small[0], "containers gets 45s") || !strings.Contains(small[0], "--budget 8m54s is enough, or --without containers") {
+		t.Errorf("%q, expected a line for containers and one for kafka", small)
+	}
+	for _, enough := range []time.Duration{0, 9 * time.Minute} {
+		if words := tooSmall(enough, harness.NightParts); len(words) != 0 {
+			t.Errorf("of a budget of %v is told %q", enough, words)
+		}
+	}
+	if words := tooSmall(time.Minute, []string{harness.NightHunt}); len(words) != 0 {
+		t.Errorf("a night without containers is told %q", words)
+	}
+}

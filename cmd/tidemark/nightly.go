@@ -101,7 +101,7 @@ func nightlyCommand() *cobra.Command {
 	f.DurationVar(&n.budget, "budget", 0, "the time that the parts share, such as 20m; 0 is no limit, and everything runs")
 	f.StringVar(&n.bug, "bug", "", "switch on a known bug of the broker in corpus, hunt and containers, to see the night find it. Such nights are compared with each other alone; give them\na --corpus of their own, as what they find is no failure of the broker without it")
 	f.StringVar(&known, "known", "", "file with known failures, which count as none until they expire: a JSON array of {signature, reason, expires}")
-	f.StringVar(&n.w.corpus, "corpus", "", "directory of scenarios of what failed once; the first failure of each signature that it lacks is added, shrunk")
+	f.StringVar(&n.w.corpus, "corpus", "", "directory of scenarios of what failed once; the first failures whose signatures it lacks are added, three a night, one of each\nclass before others, shrunk as far as there is time")
 	f.StringSliceVar(&n.without, "without", nil, "parts to leave out, of "+strings.Join(harness.NightParts, ", "))
 	f.StringVar(&n.target, "kafka", "apache-kafka:4.1.0", "the release of Apache Kafka")
 	f.StringVar(&n.w.out, "out", ".", "directory in which runs/ and campaigns/ stand")
@@ -165,6 +165,9 @@ func (n *night) carryOut(c *cobra.Command) error {
 		return trouble(err)
 	}
 	fmt.Fprintf(log, "tidemark %s, a night from master seed %d: %s\n", harness.Version, n.master, strings.Join(n.parts(), ", "))
+	for _, word := range tooSmall(n.budget, n.parts()) {
+		fmt.Fprintln(log, word)
+	}
 	var d index.Difference
 	parts := n.parts()
 	for i, part := range parts {
@@ -223,6 +226,24 @@ func nightLabel(bug string) string {
 		return "nightly"
 	}
 	return "nightly --bug " + bug
+}
+
+// tooSmall says of a budget, before anything begins, which parts it has no run in containers for, and the least that has: a part's share is less than a run takes,
+// unless those before it leave some of theirs.
+func tooSmall(budget time.Duration, parts []string) (words []string) {
+	for _, part := range parts {
+		if part != harness.NightContainers && part != harness.NightKafka || budget <= 0 {
+			continue
+		}
+		share := harness.NightShare(budget, part, parts)
+		if share >= nightRunTime {
+			continue
+		}
+		least := time.Duration(float64(budget)*float64(nightRunTime)/float64(max(1, share))).Truncate(time.Second) + time.Second
+		words = append(words, fmt.Sprintf("tidemark: of --budget %v %s gets %v, and a run takes some %v: the night cannot be green unless other parts leave it time. --budget %v is enough, or --without %s",
+			budget, part, share.Round(time.Second), nightRunTime, least, part))
+	}
+	return words
 }
 
 // again is the line that carries out one part of the night alone.
@@ -347,29 +368,31 @@ func (n *night) hunt(c *cobra.Command, share time.Duration) (index.Part, error) 
 	carried := carryOut(c, h, w)
 	p := h.Part(harness.NightHunt, carried.tally, c.Context().Err() == nil, n.w.allowVacuous, carried.kept)
 	p.Again = harness.OptionsLine("hunt", w.options, "--master", n.master, "--max-seeds", carried.tally.Runs)
-	err := n.reduce(c, h, carried, until)
+	wanted, err := n.reduce(c, h, carried, until)
 	for i := range p.Problems {
 		if d, shrunk := carried.smallest[p.Problems[i].Signature]; shrunk {
-			p.Problems[i].Smallest = filepath.Base(d.Path)
+			p.Problems[i].Smallest, p.Problems[i].Unfinished = filepath.Base(d.Path), !carried.ended[p.Problems[i].Signature]
 		}
 	}
+	p.Reason += reducedWord(carried, wanted, n.w.corpus != "")
 	return p, errors.Join(carried.lost, err)
 }
 
 // reduce shrinks the first failures that nobody knows, one of each class before the others, and takes them into the corpus. For as long as until is,
 // if it is not zero: what there is no time to shrink is taken in as it is.
-func (n *night) reduce(c *cobra.Command, h harness.Hunt, carried *hunted, until time.Time) error {
+// It returns how many signatures there were that nobody knows.
+func (n *night) reduce(c *cobra.Command, h harness.Hunt, carried *hunted, until time.Time) (wanted int, err error) {
 	w, log := n.w, c.ErrOrStderr()
 	w.shrink, w.shrinking = true, time.Minute
 	if w.corpus != "" {
-		var err error
 		if h.Corpus, err = harness.ReadCorpus(w.corpus); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	groups := slices.DeleteFunc(slices.Clone(carried.tally.Groups), func(g harness.Group) bool {
 		return g.First.Known != "" || slices.ContainsFunc(h.Corpus, func(r harness.CorpusRun) bool { return r.Signature == g.Signature })
 	})
+	wanted = len(groups)
 	groups = harness.Varied(groups, nightShrunk)
 	for i := range groups {
 		if !until.IsZero() { // half of what is left for each: the last try may begin at its end
@@ -382,10 +405,39 @@ func (n *night) reduce(c *cobra.Command, h harness.Hunt, carried *hunted, until 
 			fmt.Fprintf(log, "no time to shrink: %s\n", groups[i].Signature)
 		}
 		if err := w.reduce(c, h, log, groups[i:i+1], carried); err != nil {
-			return err
+			return wanted, err
 		}
 	}
-	return nil
+	return wanted, nil
+}
+
+// reducedWord says what became of the signatures that nobody knew, for the sentence of the part: how many were shrunk, to the end or not, and how many the
+// corpus got; "" if there were none.
+func reducedWord(carried *hunted, wanted int, corpus bool) string {
+	if wanted == 0 {
+		return ""
+	}
+	ended := 0
+	for _, done := range carried.ended {
+		if done {
+			ended++
+		}
+	}
+	stopped := len(carried.ended) - ended
+	text := fmt.Sprintf("; of %s that nobody knew %d shrunk", counted(wanted, "signature"), ended)
+	if stopped > 0 {
+		text += fmt.Sprintf(", %d shrunk in part", stopped)
+	}
+	if left := wanted - ended - stopped; left > 0 {
+		text += fmt.Sprintf(", %d not shrunk", left)
+	}
+	if corpus {
+		text += fmt.Sprintf("; %d added to the corpus", carried.added)
+		if left := wanted - carried.added; left > 0 {
+			text += fmt.Sprintf(", %d not", left)
+		}
+	}
+	return text
 }
 
 func (n *night) bugs(c *cobra.Command, share time.Duration) (index.Part, error) {

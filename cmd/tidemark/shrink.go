@@ -37,7 +37,8 @@ func shrinkCommand() *cobra.Command {
 		Short: "Make a failing run smaller while it fails alike",
 		Long: "Leaves out lines of the plan, clients, partitions, brokers and options, then shortens times and simplifies targets, for as long as the\n" +
 			"run fails with the same signature (with a known bug on, it must also end valid with the bug off). What is left becomes a run\n" +
-			"directory of its own, which replays exactly. Called again after its budget or an interruption, it goes on where it stopped.",
+			"directory of its own, which replays exactly. Where a smaller run does not show the failure with its seed, a few others are tried, so what is left\n" +
+			"may have another seed, and says so. Called again after its budget or an interruption, it goes on where it stopped.",
 		Args: exactly("DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			d, run, err := openRun(strings.TrimSuffix(args[0], "run.json"))
@@ -137,6 +138,9 @@ func showShrunk(c *cobra.Command, s harness.Shrink, state harness.ShrinkState, r
 		out = c.ErrOrStderr() // stdout holds the JSON alone
 	}
 	fmt.Fprintf(out, "%s after %s in %.1f s: %s\n%s%s\n", sizeOf(state.Best), counted(state.Tries, "run"), state.Seconds, why, indented(state.Best.Plan), state.Signature)
+	if state.Best.Seed != s.Run.Seed {
+		fmt.Fprintln(out, reseeded(s.Run.Seed, state.Best.Seed))
+	}
 	if s.Neighbours > 0 {
 		fmt.Fprintf(out, "%d of %d neighbours fail alike\n", state.Alike, s.Neighbours)
 	}

@@ -127,9 +127,19 @@ type Problem struct {
 	Again     string `json:"again,omitempty"`    // the line that finds the first run once more without its directory, if it has one
 	Run       string `json:"run,omitempty"`      // the name of its directory under runs/, "" if none was kept
 	Smallest  string `json:"smallest,omitempty"` // the directory of what shrinking left of it, likewise
-	Known     string `json:"known,omitempty"`    // why it is expected, "" if nobody knows it
-	Until     string `json:"until,omitempty"`    // the last day on which it is
-	Expired   string `json:"expired,omitempty"`  // that it was expected and is no longer
+	// Unfinished says that shrinking it was stopped before its end, so that Smallest is not the smallest there is.
+	Unfinished bool   `json:"smallestUnfinished,omitempty"`
+	Known      string `json:"known,omitempty"`   // why it is expected, "" if nobody knows it
+	Until      string `json:"until,omitempty"`   // the last day on which it is
+	Expired    string `json:"expired,omitempty"` // that it was expected and is no longer
+}
+
+// left says what Smallest is.
+func (p *Problem) left() string {
+	if p.Unfinished {
+		return "what shrinking had left of it when it was stopped before its end"
+	}
+	return "what shrinking left of it"
 }
 
 // Looked reports whether the part came to its end, so that what it did not find was not there to be found.

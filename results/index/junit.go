@@ -268,7 +268,7 @@ func (p *Problem) full(again string) string {
 		without += ", without its directory"
 	}
 	for _, l := range []struct{ word, value string }{
-		{"replay", p.Replay}, {without, p.Again}, {"report", reportOf(p.Run)}, {"what shrinking left of it", reportOf(p.Smallest)},
+		{"replay", p.Replay}, {without, p.Again}, {"report", reportOf(p.Run)}, {p.left(), reportOf(p.Smallest)},
 		{"no longer known", p.Expired},
 	} {
 		if l.value != "" {

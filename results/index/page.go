@@ -105,6 +105,7 @@ type changeRow struct {
 	Change
 	Links    []link
 	Smallest []link // the run that shrinking left of it
+	Left     string // which says so in words
 }
 
 type link struct{ Text, Href string }
@@ -222,7 +223,7 @@ func (x *Index) section(of []Stored, up string) section {
 
 // changeRow is a change with the ways to its runs.
 func (x *Index) changeRow(c Change, up string) changeRow {
-	return changeRow{c, x.links(c.Runs, up), x.links([]string{c.Problem.Smallest}, up)}
+	return changeRow{c, x.links(c.Runs, up), x.links([]string{c.Problem.Smallest}, up), c.Problem.left()}
 }
 
 // groups are the runs on the disk that failed as a problem of the difference did, by signature.
