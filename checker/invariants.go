@@ -128,6 +128,16 @@ func InvariantMeans(name string) string {
 		return "a leader did not look at its high watermark again when its ISR changed"
 	case MonotoneEpoch, MonotoneLeader, ValidOffsets:
 		return "an epoch, or a leader's log end or high watermark, went back; or log start, high watermark and log end are out of order"
+	case ElectionSafety:
+		return "two brokers led the controller quorum in one term"
+	case MetadataLogMatching:
+		return "two members of the quorum applied different metadata entries at one index, or one passed an index over"
+	case MetadataLeaderCompleteness:
+		return "a member leads the quorum in the highest term so far and lacks a metadata entry that another one applied"
+	case OneVoterChange:
+		return "the quorum's leader proposed a change of its voters before the one before it was committed"
+	case VoterDurability:
+		return "a voter started again without the term, the vote, or the metadata entries that it had told others of"
 	default:
 		return ""
 	}
