@@ -66,12 +66,13 @@ bugs: build
 	bin/tidemark bugs --markdown docs/bugs.md
 
 # The night, here and in CI: what is new since the one before is in nightly/campaigns/index.html. BUDGET=20m has the parts share that time;
-# BUG=NAME switches a known bug on, to see the night go red, in directories of its own, nightly-NAME and the corpus in it; NIGHT has further options, see
-# tidemark nightly --help.
-NIGHTLY = nightly$(if $(BUG),-$(BUG))
+# BUG=NAME switches a known bug on, to see the night go red, in directories of its own, nightly-NAME and the corpus in it; with NIGHTLY=nightly-NAME the
+# next night there has it off, and what is mended is resolved. NIGHT has further options, see tidemark nightly --help.
+NIGHTLY ?= nightly$(if $(BUG),-$(BUG))
+CORPUS   = $(if $(filter nightly,$(NIGHTLY)),corpus,$(NIGHTLY)/corpus)
 nightly: build
-	@mkdir -p $(if $(BUG),$(NIGHTLY)/)corpus
-	bin/tidemark nightly --out $(NIGHTLY) --corpus $(if $(BUG),$(NIGHTLY)/)corpus --known corpus/known.json $(if $(BUDGET),--budget $(BUDGET)) $(if $(BUG),--bug $(BUG)) $(NIGHT)
+	@mkdir -p $(CORPUS)
+	bin/tidemark nightly --out $(NIGHTLY) --corpus $(CORPUS) --known corpus/known.json $(if $(BUDGET),--budget $(BUDGET)) $(if $(BUG),--bug $(BUG)) $(NIGHT)
 
 # Fifty runs of half a minute in containers: no violation, every kind of fault seen in five or more, all of them undone, nothing left.
 soak-docker: build

@@ -99,7 +99,7 @@ func nightlyCommand() *cobra.Command {
 	f.StringVar(&master, "master", "", "the seed that all others are drawn from (default: drawn, and printed)")
 	f.StringVar(&day, "day", "", "the day, such as 2026-11-30, that draws the known bugs and on which known failures are expected or no longer (default: today, in UTC)")
 	f.DurationVar(&n.budget, "budget", 0, "the time that the parts share, such as 20m; 0 is no limit, and everything runs")
-	f.StringVar(&n.bug, "bug", "", "switch on a known bug of the broker in corpus, hunt and containers, to see the night find it. Such nights are compared with each other alone; give them\na --corpus of their own, as what they find is no failure of the broker without it")
+	f.StringVar(&n.bug, "bug", "", "switch on a known bug of the broker in corpus, hunt and containers, to see the night find it. Give such nights an --out and\na --corpus of their own: what they find is no failure of the broker without it, and the next night there is compared with them")
 	f.StringVar(&known, "known", "", "file with known failures, which count as none until they expire: a JSON array of {signature, reason, expires}")
 	f.StringVar(&n.w.corpus, "corpus", "", "directory of scenarios of what failed once; the first failures whose signatures it lacks are added, three a night, one of each\nclass before others, shrunk as far as there is time")
 	f.StringSliceVar(&n.without, "without", nil, "parts to leave out, of "+strings.Join(harness.NightParts, ", "))
@@ -157,7 +157,7 @@ func (n *night) carryOut(c *cobra.Command) error {
 	if n.budget > 0 {
 		n.until = begun.Add(n.budget)
 	}
-	campaign := harness.NewCampaign(nightLabel(n.bug), begun, n.master,
+	campaign := harness.NewCampaign("nightly", begun, n.master,
 		harness.OptionsLine(c.Name(), givenBut(c, "master", "day"), "--day", n.today.Format(time.DateOnly), "--master", n.master))
 	campaign.Bug, campaign.Processors = n.bug, runtime.NumCPU()
 	name, err := index.Create(n.w.out, campaign)
@@ -218,14 +218,6 @@ func (n *night) carryOut(c *cobra.Command) error {
 	fmt.Fprint(c.OutOrStdout(), nightText(campaign, d, columnsOf(c.OutOrStdout())))
 	fmt.Fprintf(c.OutOrStdout(), "page: %s\nagain: %s\n", page, campaign.Again)
 	return ended(exitOfCampaign(&campaign))
-}
-
-// nightLabel names what kind of campaign a night is. One with a known bug on is a kind of its own: what it finds is new to no other night.
-func nightLabel(bug string) string {
-	if bug == "" {
-		return "nightly"
-	}
-	return "nightly --bug " + bug
 }
 
 // tooSmall says of a budget, before anything begins, which parts it has no run in containers for, and the least that has: a part's share is less than a run takes,
