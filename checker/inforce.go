@@ -296,6 +296,11 @@ func (f *InForce) words() string {
 	default:
 		on = " (brokers " + list(f.Brokers) + ")"
 	}
+	return fmt.Sprintf("fault #%d, %s%s, %s", f.Number, f.What, on, f.Lasted(clock))
+}
+
+// Lasted says from when to when a fault was in force, each moment, in nanoseconds since the run's start, as clock writes it.
+func (f *InForce) Lasted(clock func(nanos int64) string) string {
 	when := "from " + clock(f.From) + ", never undone"
 	switch {
 	case f.To == f.From:
@@ -306,5 +311,5 @@ func (f *InForce) words() string {
 	if AppliedLate(f.Kind, f.From, f.Applied) {
 		when += ", applied whole at " + clock(f.Applied)
 	}
-	return fmt.Sprintf("fault #%d, %s%s, %s", f.Number, f.What, on, when)
+	return when
 }

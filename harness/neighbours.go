@@ -116,14 +116,14 @@ func certain(run history.Run, v checker.Verdict) (out []history.Run) {
 	}
 	w := v.Findings[i].Witness
 	lines := planOf(run).Lines
-	for n, l := range lines {
-		for _, f := range w.Faults {
-			if len(f.Brokers) == 1 && f.What == l.Fault.String() && len(l.Fault.Targets) == 1 && l.Fault.Targets[0].Role != nemesis.Number {
-				named := slices.Clone(lines)
-				named[n].Fault.Targets = []nemesis.Target{{Role: nemesis.Number, Broker: f.Brokers[0]}}
-				out = append(out, planned(run, named))
-			}
+	for _, f := range w.Faults {
+		n := f.Number - 1
+		if n < 0 || n >= len(lines) || len(f.Brokers) != 1 || len(lines[n].Fault.Targets) != 1 || lines[n].Fault.Targets[0].Role == nemesis.Number {
+			continue
 		}
+		named := slices.Clone(lines)
+		named[n].Fault.Targets = []nemesis.Target{{Role: nemesis.Number, Broker: f.Brokers[0]}}
+		out = append(out, planned(run, named))
 	}
 	can := Space(run).Useful()
 	for _, at := range momentsOf(w) {

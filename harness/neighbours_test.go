@@ -68,7 +68,7 @@ at 9s  kill broker 1
 	}
 	lost := checker.Finding{Class: checker.LostWrite, Severity: checker.Violation, Witness: checker.Witness{
 		Acked: int64(8 * time.Second), HeldBy: []history.BrokerID{1, 3}, RemovedBy: []checker.Removal{{Broker: 3, Time: int64(12 * time.Second)}},
-		Faults: []checker.InForce{{What: "kill follower(orders/0)", Brokers: []history.BrokerID{2}}, {What: "kill broker 1", Brokers: []history.BrokerID{1}}},
+		Faults: []checker.InForce{{Number: 1, Brokers: []history.BrokerID{2}}, {Number: 2, Brokers: []history.BrokerID{1}}, {Number: 7, Brokers: []history.BrokerID{3}}},
 	}}
 	allowed := checker.Finding{Class: checker.UncommittedRead, Severity: checker.Allowed, Witness: checker.Witness{Acked: 1}}
 	var told []string

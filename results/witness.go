@@ -206,17 +206,7 @@ func momentWord(m checker.Moment) string {
 }
 
 func inForceWord(in checker.InForce) string {
-	when := "from " + atNanos(in.From) + ", never undone"
-	switch {
-	case in.To == in.From:
-		when = "at " + atNanos(in.From)
-	case in.To >= 0:
-		when = "from " + atNanos(in.From) + " to " + atNanos(in.To)
-	}
-	if checker.AppliedLate(in.Kind, in.From, in.Applied) {
-		when += ", applied whole at " + atNanos(in.Applied)
-	}
-	return fmt.Sprintf("fault #%d: %s; %s, %s", in.Number, clip(in.What, 200), cmp.Or(struckWord(in.Brokers), "all"), when)
+	return fmt.Sprintf("fault #%d: %s; %s, %s", in.Number, clip(in.What, 200), cmp.Or(struckWord(in.Brokers), "all"), in.Lasted(atNanos))
 }
 
 // struckWord names the brokers that a fault struck; "" is all, or clients.

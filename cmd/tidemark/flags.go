@@ -47,7 +47,7 @@ func expectedOf(f *pflag.Flag, large bool) string {
 	return "some of what its help names"
 }
 
-// emptyHasMeaning are the flags that take an empty text: --bug ” is the broker without any bug.
+// emptyHasMeaning are the flags that take an empty text: --bug with none is the broker without any bug.
 var emptyHasMeaning = map[string]bool{"bug": true}
 
 // insteadOfNothing is what flags expect that an empty text was given for, by their names.
