@@ -67,6 +67,9 @@ func TestJudgesAgree(t *testing.T) {
 			acksOne(c)
 		}
 		v := checker.Check(c.Run, c.History, checker.Options{PorcupineSteps: 100_000_000})
+		if err := v.Credible(c.Run); err != nil {
+			t.Errorf("%s: %v", label(cfg, pl), err)
+		}
 		if v.Porcupine.Outcome == checker.OutOfBudget {
 			continue
 		}

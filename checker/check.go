@@ -135,7 +135,7 @@ func (v *Verdict) conclude(act *activity, undecided int64, unfinished string) {
 		v.Status = Valid
 		v.Reason = v.agreement()
 		if act.baseline {
-			v.Reason = "A baseline, without faults: it says nothing of what they would do. " + v.Reason
+			v.Reason = baseline + ": it says nothing of what they would do. " + v.Reason
 		}
 		if allowed > 0 {
 			v.Reason += " The contract allows " + counted(allowed, "anomaly", "anomalies") + ": " + strings.Join(why, " ")

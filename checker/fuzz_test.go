@@ -141,6 +141,9 @@ func checkGarbage(t *testing.T, data []byte, options byte) {
 	if spent := after.TotalAlloc - before.TotalAlloc; spent > 1<<20+uint64(len(data))*4096 {
 		t.Fatalf("%d bytes of memory for %d bytes of history", spent, len(data))
 	}
+	if err := v.Credible(run); err != nil {
+		t.Fatalf("%v: expected a verdict that is believed, %+v", err, v)
+	}
 	again := Check(run, (&garbage{data}).history(), Options{PorcupineSteps: 10_000})
 	if again.Status != v.Status || again.Reason != v.Reason || len(again.Findings) != len(v.Findings) {
 		t.Fatalf("%s (%s), then %s (%s)", v.Status, v.Reason, again.Status, again.Reason)

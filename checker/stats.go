@@ -24,7 +24,7 @@ func measure(run history.Run, h *history.History) activity {
 	a := activity{stats: Stats{FaultsByKind: map[string]int64{}}}
 	firstFault := a.countFaults(h)
 	a.fault = firstFault
-	a.planned = a.stats.Faults > 0 || planHasFaults(run.Plan)
+	a.planned = a.stats.planned(run)
 	a.baseline = !a.planned && run.World != "" // of another harness' history nobody knows
 	a.countOps(h, firstFault)
 	a.countSteps(h, firstFault)
@@ -37,6 +37,9 @@ func measure(run history.Run, h *history.History) activity {
 	}
 	return a
 }
+
+// planned reports whether a run was to have faults, or had some.
+func (s *Stats) planned(run history.Run) bool { return s.Faults > 0 || planHasFaults(run.Plan) }
 
 // planHasFaults reports whether a plan's text has a line that is neither empty nor a comment.
 func planHasFaults(plan string) bool {
@@ -235,18 +238,27 @@ func missing(a, b []history.BrokerID) int {
 
 // vacuous says why the run means nothing, or "".
 func (a *activity) vacuous() string {
-	s := &a.stats
+	nothing := a.stats.nothing(a.planned)
 	switch {
 	case a.completed < MinOperations:
 		return "Only " + itoa(a.completed) + " operations completed; at least " + itoa(MinOperations) + " are needed."
+	case nothing != "":
+		return nothing
+	case a.planned && !a.changed:
+		return "The plan has faults, and none of them changed an outcome, a leader or an ISR."
+	}
+	return ""
+}
+
+// nothing says what the counts alone show that a run did not do, so that it means nothing, or "".
+func (s *Stats) nothing(planned bool) string {
+	switch {
 	case s.Acked == 0:
 		return "No write was acknowledged."
 	case s.Records == 0:
 		return "No record was read."
-	case a.planned && s.FaultsObserved == 0:
+	case planned && s.FaultsObserved == 0:
 		return "The plan has faults, and none of them was observed to take effect."
-	case a.planned && !a.changed:
-		return "The plan has faults, and none of them changed an outcome, a leader or an ISR."
 	}
 	return ""
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"regexp"
 	"time"
 
 	"tidemark/checker"
@@ -125,20 +126,32 @@ func (d Dir) Outcome() (Outcome, error) {
 	return o, nil
 }
 
+// simulated is the world of runs that replay exactly.
+const simulated = "sim"
+
+// wallMax bounds the seconds that a run took: more than anybody waits.
+const wallMax = 1e9
+
+// hash matches a trace hash.
+var hash = regexp.MustCompile(`^[0-9a-f]{16}$`)
+
 // credible looks whether what is told of a run can be so: its verdict, and what stands around it. The error is a checker.ErrIncredible.
 func (s *storedOutcome) credible(run history.Run) error {
 	v := &s.Verdict
-	if is := checker.ContractOf(run); v.Checker == checker.Version && v.Contract != is {
-		return fmt.Errorf("%w: its contract is %+v, expected %+v as %s makes it", checker.ErrIncredible, v.Contract, is, runFile)
-	}
 	proves := v.Status == checker.Valid || v.Status == checker.Vacuous
 	switch {
 	case proves && s.Truncated != "":
 		return fmt.Errorf("%w: it is %s, and truncated is %.300q, expected %s or %s of a history that is not whole", checker.ErrIncredible, v.Status, s.Truncated, checker.Unknown, checker.Invalid)
 	case proves && s.UnderWay:
 		return fmt.Errorf("%w: it is %s, and underWay is true, expected %s or %s of a run that has not told how it ended", checker.ErrIncredible, v.Status, checker.Unknown, checker.Invalid)
+	case !(s.Wall >= 0 && s.Wall <= wallMax):
+		return fmt.Errorf("%w: wallSeconds is %g, expected 0 to %g", checker.ErrIncredible, s.Wall, float64(wallMax))
+	case s.Hash != "" && (run.World != simulated || !hash.MatchString(s.Hash)):
+		return fmt.Errorf("%w: hash is %.80q of a run in the world %.80q, expected 16 hexadecimal digits of one in %s, and none elsewhere", checker.ErrIncredible, s.Hash, run.World, simulated)
+	case proves && s.Hash == "" && s.Wall > 0 && run.World == simulated: // where results were lost, both went with them
+		return fmt.Errorf("%w: it is %s and took %g s, and its hash is empty, expected 16 hexadecimal digits of a simulated run that came to its end", checker.ErrIncredible, v.Status, s.Wall)
 	}
-	return v.Credible()
+	return v.Credible(run)
 }
 
 // DecodeOutcome reads what results.json holds, of a run that run.json holds. It believes no file that cannot be what Finish wrote: of another

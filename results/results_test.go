@@ -127,7 +127,7 @@ func TestReadersAreStrict(t *testing.T) {
 		{"oversized", "run.json", `{"format": 1` + strings.Repeat(" ", runBytesMax) + `}`, []string{"run.json", "bytes, expected fewer than 8388608"}},
 		{"not an object", "results.json", `[1]`, []string{"results.json", "expected one JSON object"}},
 		{"another run's", "results.json", `{"format": 1, "seed": "41", "verdict": {"status": "valid"}}`, []string{"results.json", "seed is 41, expected 42"}},
-		{"a verdict of no known word", "results.json", `{"format": 1, "seed": "42", "verdict": {"format": 1, "status": "fine"}}`, []string{"results.json", `"fine"`, "expected valid"}},
+		{"a verdict of no known word", "results.json", `{"format": 1, "seed": "42", "verdict": {"format": 1, "status": "fine", "reason": "r"}}`, []string{"results.json", `"fine"`, "expected valid"}},
 		{"an unknown field of the verdict", "results.json", `{"format": 1, "seed": "42", "verdict": {"mood": 1}}`, []string{"results.json", `"mood"`}},
 		{"a later format of results", "results.json", `{"format": 3, "seed": "42"}`, []string{"results.json", "format is 3, expected 1"}},
 	} {

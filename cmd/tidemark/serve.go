@@ -112,7 +112,7 @@ func indexCommand() *cobra.Command {
 				return trouble(err)
 			}
 			fmt.Fprintf(c.OutOrStdout(), "%s: %s and %s\n", filepath.Join(dirOf(args), "campaigns", "index.html"), counted(len(x.Campaigns), "campaign"), counted(len(x.Runs), "run"))
-			tellUnread(c.ErrOrStderr(), x.Unread)
+			tellUnread(c.ErrOrStderr(), append(x.Unread, x.Damaged()...))
 			return nil
 		},
 	}

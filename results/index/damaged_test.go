@@ -22,6 +22,7 @@ func TestNoContradictionIsBelieved(t *testing.T) {
 		told = `{"acks":-1,"minInsyncReplicas":2,"replicationFactor":3}`
 		gone = "history.ndjson.zst: is gone or empty, expected the history that makes the run valid"
 	)
+	simulated := strings.Replace(run, `"acks"`, `"world":"sim","acks"`, 1)
 	results := func(format, seed, version, status, findings, contract string) string {
 		return `{"format":` + format + `,"seed":"` + seed + `","verdict":{"format":` + version + `,"status":"` + status + `","reason":"r","findings":[` + findings + `],"contract":` + contract + `}}`
 	}
@@ -39,6 +40,18 @@ func TestNoContradictionIsBelieved(t *testing.T) {
 		{"20261130T020102Z-7", run, strings.Replace(results("1", "7", "1", "vacuous", ``, told), `"seed"`, `"underWay":true,"seed"`, 1), "it is vacuous, and underWay is true, expected unknown or invalid"},
 		{"20261130T020102Z-7", run, strings.Replace(results("1", "7", "1", "unknown", ``, told), `"seed"`, `"truncated":"its end","underWay":true,"seed"`, 1), ""},
 		{"20261130T020102Z-7", run, results("1", "7", "1", "valid", ``, told), gone},
+		{"20261130T020102Z-7", run, strings.Replace(results("1", "7", "1", "valid", ``, told), `"seed"`, `"wallSeconds":-3,"seed"`, 1), "wallSeconds is -3, expected 0 to 1e+09"},
+		{"20261130T020102Z-7", run, strings.Replace(results("1", "7", "1", "valid", ``, told), `"seed"`, `"wallSeconds":1e300,"seed"`, 1), "wallSeconds is 1e+300, expected 0 to 1e+09"},
+		{"20261130T020102Z-7", run, strings.Replace(results("1", "7", "1", "valid", ``, told), `"seed"`, `"hash":"00000000000000ff","seed"`, 1),
+			`hash is "00000000000000ff" of a run in the world "", expected 16 hexadecimal digits of one in sim, and none elsewhere`},
+		{"20261130T020102Z-7", simulated, strings.Replace(results("1", "7", "1", "valid", ``, told), `"seed"`, `"hash":"00000000000000ff","wallSeconds":3,"seed"`, 1), ""},
+		{"20261130T020102Z-7", simulated, strings.Replace(results("1", "7", "1", "valid", ``, told), `"seed"`, `"hash":"garbage","wallSeconds":3,"seed"`, 1), `hash is "garbage"`},
+		{"20261130T020102Z-7", simulated, strings.Replace(results("1", "7", "1", "vacuous", ``, told), `"seed"`, `"wallSeconds":3,"seed"`, 1), "it is vacuous and took 3 s, and its hash is empty"},
+		{"20261130T020102Z-7", simulated, results("1", "7", "1", "valid", ``, told), ""}, // written anew, from the history alone
+		{"20261130T020102Z-7", simulated, strings.Replace(results("1", "7", "1", "unknown", ``, told), `"seed"`, `"wallSeconds":3,"seed"`, 1), ""},
+		{"20261130T020102Z-7", run, strings.Replace(results("1", "7", "1", "valid", ``, told), `"reason":"r"`, `"reason":""`, 1), "its reason is empty, expected a sentence"},
+		{"20261130T020102Z-7", run, strings.Replace(results("1", "7", "1", "valid", ``, told), `"reason"`, `"stats":{"Sends":4,"Acked":-1,"Failed":5},"reason"`, 1), "Acked is -1, expected 0 to 1000000000000"},
+		{"20261130T020102Z-7", run, strings.Replace(results("1", "7", "1", "valid", ``, told), `"reason"`, `"stats":{"Sends":4,"Acked":5},"reason"`, 1), "Acked 5, Failed 0 and Unknown 0, expected Sends together, 4"},
 		{"20261130T020102Z-7", run, results("1", "7", "1", "splendid", ``, told), `it is "splendid", expected valid`},
 		{"20261130T020102Z-7", run, results("2", "7", "1", "valid", ``, told), "results.json: format is 2, expected 1"},
 		{"20261130T020102Z-7", run, results("1", "7", "2", "valid", ``, told), "its format is 2, expected 1"},
@@ -77,13 +90,16 @@ func TestNoContradictionIsBelieved(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c.says == "" {
-			if r.Damaged || r.Status == "" || strings.Contains(page.String(), "DAMAGED") {
+			if r.Damaged || len(x.Damaged()) > 0 || r.Status == "" || strings.Contains(page.String(), "DAMAGED") {
 				t.Errorf("%s of %s: %+v, expected it to be read", c.results, c.name, r)
 			}
 			continue
 		}
 		if !r.Damaged || r.Status != "" || r.Signature != "" || !strings.Contains(r.Reason, c.says) || !strings.Contains(page.String(), ">DAMAGED<") {
 			t.Errorf("%s of %s: %+v, expected it to be damaged as %q", c.results, c.name, r, c.says)
+		}
+		if named := x.Damaged(); len(named) != 1 || named[0] != "runs/"+c.name+": "+r.Reason {
+			t.Errorf("%q, expected the run and its reason", named)
 		}
 		if text, err := json.Marshal(x.Listing()); err != nil || !strings.Contains(string(text), `"damaged":true`) {
 			t.Errorf("%s: %v, expected a listing that tells it", text, err)

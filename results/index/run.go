@@ -37,6 +37,16 @@ type Run struct {
 	Bytes     int64          `json:"bytes"`   // of all files
 }
 
+// Damaged lists the runs whose files do not fit together, or are not to be believed, with the reason of each.
+func (x *Index) Damaged() (out []string) {
+	for i := range x.Runs {
+		if r := &x.Runs[i]; r.Damaged {
+			out = append(out, path.Join(runsDir, r.Name)+": "+r.Reason)
+		}
+	}
+	return out
+}
+
 // The files of a run directory that the index reads or serves, see the package results.
 const (
 	runFile     = "run.json"
