@@ -47,6 +47,45 @@ func expectedOf(f *pflag.Flag, large bool) string {
 	return "some of what its help names"
 }
 
+// decimalOnly makes every flag that is a number, of a command and those below it, read digits as everybody does: 010 is ten, not eight, and neither 0x10 nor
+// 1_000 is a number.
+func decimalOnly(c *cobra.Command) {
+	wrap := func(f *pflag.Flag) {
+		switch f.Value.Type() {
+		case "int", "int32", "int64", "uint64", "float64":
+			if _, done := f.Value.(decimal); !done {
+				f.Value = decimal{f.Value}
+			}
+		}
+	}
+	c.Flags().VisitAll(wrap)
+	c.PersistentFlags().VisitAll(wrap)
+	for _, sub := range c.Commands() {
+		decimalOnly(sub)
+	}
+}
+
+// decimal is a number's value that reads decimal digits alone.
+type decimal struct{ pflag.Value }
+
+// Set reads a number as it is typed. The package pflag takes a leading 0 for octal, and other prefixes for other bases.
+func (d decimal) Set(text string) error {
+	if strings.ContainsAny(text, "xXoO_") || d.Type() != "float64" && strings.ContainsAny(text, "bB") {
+		return strconv.ErrSyntax
+	}
+	sign, digits := "", text
+	if strings.HasPrefix(text, "-") || strings.HasPrefix(text, "+") {
+		sign, digits = text[:1], text[1:]
+	}
+	if short := strings.TrimLeft(digits, "0"); short != digits {
+		if short == "" || short[0] < '0' || short[0] > '9' {
+			short = "0" + short
+		}
+		digits = short
+	}
+	return d.Value.Set(sign + digits)
+}
+
 // emptyHasMeaning are the flags that take an empty text: --bug with none is the broker without any bug.
 var emptyHasMeaning = map[string]bool{"bug": true}
 

@@ -31,7 +31,8 @@ func everyFlag(f func(words []string, flag *pflag.Flag)) {
 // TestEveryFlagNamesWhatWasTyped of a value that it cannot read, as it was typed, and what was expected, in no words of a library's.
 func TestEveryFlagNamesWhatWasTyped(t *testing.T) {
 	bad := map[string][]string{
-		"int": {"1e+06", "1e6", "", "NaN", "3.5", "99999999999999999999", "three"}, "int32": {"1e6", "", "99999999999"}, "float64": {"", "1e400", "much"},
+		"int":   {"1e+06", "1e6", "", "NaN", "3.5", "99999999999999999999", "three", "0x10", "0b11", "0o17", "1_000", "-0x1", "- 3"},
+		"int32": {"1e6", "", "99999999999", "0x1", "1_0"}, "float64": {"", "1e400", "much", "0x1p4", "0x_1p4"},
 		"duration": {"5", "", "1e6", "soon", "9999999h"}, "bool": {"maybe", ""}, "stringToString": {"key", ""},
 	}
 	types := map[string]int{}
@@ -50,6 +51,34 @@ func TestEveryFlagNamesWhatWasTyped(t *testing.T) {
 		if types[kind] == 0 {
 			t.Errorf("no flag is a %s", kind)
 		}
+	}
+}
+
+// TestNumbersAreDecimal: digits mean what everybody reads, whatever stands before them, of every flag that is a number.
+func TestNumbersAreDecimal(t *testing.T) {
+	numbers := 0
+	everyFlag(func(words []string, flag *pflag.Flag) {
+		kind := flag.Value.Type()
+		if kind != "int" && kind != "int32" && kind != "int64" && kind != "uint64" && kind != "float64" {
+			return
+		}
+		numbers++
+		for typed, want := range map[string]string{"010": "10", "0010": "10", "-010": "-10", "+08": "8", "0": "0", "00": "0", "-0": "0", "7": "7"} {
+			c, _, err := rootCommand().Find(words)
+			if err == nil {
+				err = c.ParseFlags([]string{"--" + flag.Name + "=" + typed})
+			}
+			if err != nil {
+				t.Errorf("%v --%s=%s: %v, expected %s", words, flag.Name, typed, err, want)
+				continue
+			}
+			if got := c.Flags().Lookup(flag.Name).Value.String(); strings.TrimPrefix(got, "-") != strings.TrimPrefix(want, "-") || want != "0" && got != want {
+				t.Errorf("%v --%s=%s: %s, expected %s", words, flag.Name, typed, got, want)
+			}
+		}
+	})
+	if numbers < 20 {
+		t.Errorf("%d flags are numbers, expected more", numbers)
 	}
 }
 
@@ -87,6 +116,8 @@ func TestNoFlagTakesNothing(t *testing.T) {
 func TestNumbersAreToldInDigits(t *testing.T) {
 	for line, want := range map[string]string{
 		"run --brokers 1000000":            "brokers: 1000000, expected 1 to 31",
+		"run --brokers 032":                "brokers: 32, expected 1 to 31",
+		"run --brokers 0x3":                `--brokers "0x3", expected a whole number such as 3, in digits alone; see tidemark run --help`,
 		"run --rate 2e6":                   "rate: 2000000, expected 0.1 to 1000000",
 		"run --rate nan":                   "rate: NaN, expected 0.1 to 1000000",
 		"run --rate=-5":                    "rate: -5, expected 0.1 to 1000000",

@@ -140,5 +140,6 @@ func rootCommand() *cobra.Command {
 		planTopic(), optionsTopic(), targetsTopic(), anomaliesTopic())
 	root.AddCommand(containerCommands()...)
 	complete(root)
+	decimalOnly(root)
 	return root
 }
