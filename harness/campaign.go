@@ -75,6 +75,9 @@ func tallied(name string, t Tally) index.Part {
 	if told := t.ending(); told != "" {
 		p.Reason += "; " + told
 	}
+	if told := t.unlisted(); told != "" {
+		p.Reason += "; without " + told
+	}
 	return p
 }
 

@@ -81,7 +81,8 @@ type Tally struct {
 	Classes   map[string]int `json:"runsWithViolation"`    // violations, by class
 	Busy      int            `json:"runsWithThousand"`     // runs with 1,000 acknowledged writes or more (sent, under acks=0)
 	Failures  []Failure      `json:"failures"`
-	Groups    []Group        `json:"groups"` // the violations among them, by signature
+	Left      int            `json:"failuresLeft,omitempty"` // failing runs that are neither listed nor counted with one that is, for want of room
+	Groups    []Group        `json:"groups"`                 // the violations among those listed, by signature
 	shares    []float64
 	acked     []int64
 	firstAcks []time.Duration
@@ -379,7 +380,17 @@ func (t *Tally) fail(f Failure) {
 		t.Failures[alike].More++
 	case len(t.Failures) < 2*room:
 		t.Failures = append(t.Failures, f)
+	default:
+		t.Left++
 	}
+}
+
+// unlisted tells of the failures that are counted and not listed, "" if there are none.
+func (t Tally) unlisted() string {
+	if t.Left == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s that failed otherwise than any that is listed, for which there was no room behind %d", runsWord(t.Left), len(t.Failures))
 }
 
 func (t *Tally) finish(wall time.Duration) {
@@ -422,6 +433,9 @@ func (t Tally) String() string {
 	}
 	out += table("runs in which it was seen", t.Bites) + table("runs with an anomaly that the contract allows", t.Allowed) + table("runs with a violation", t.Classes)
 	out += groupTable(t.Groups)
+	if told := t.unlisted(); told != "" {
+		out += "and " + told + "\n"
+	}
 	return out
 }
 

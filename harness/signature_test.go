@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -75,5 +76,31 @@ func TestARareFailureIsToldAmongMany(t *testing.T) {
 	p := Hunt{}.Part("hunt", tally, true, 5, func(int) Kept { return Kept{} })
 	if len(p.Problems) != 2 || p.Problems[0].Count+p.Problems[1].Count != failuresMax+23 {
 		t.Errorf("problems %+v", p.Problems)
+	}
+}
+
+// TestWhatIsNotListedIsCounted: beyond the room of a tally each failure of a signature of its own, and each alike to one of those, is counted and told of; one
+// that is like a listed one is counted with it.
+func TestWhatIsNotListedIsCounted(t *testing.T) {
+	tally := newTally()
+	for n := range 2*failuresMax + 7 {
+		tally.add(Hunt{}, n, judged(checker.Invalid, fmt.Sprint("duplicate: ", n)), nil)
+	}
+	tally.add(Hunt{}, 2*failuresMax+7, judged(checker.Invalid, fmt.Sprint("duplicate: ", 2*failuresMax+6)), nil)
+	tally.add(Hunt{}, 2*failuresMax+8, judged(checker.Invalid, "duplicate: 3"), nil)
+	tally.finish(time.Second)
+	listed := 0
+	for _, g := range tally.Groups {
+		listed += g.Count
+	}
+	if len(tally.Failures) != 2*failuresMax || tally.Left != 8 || listed+tally.Left != tally.Invalid {
+		t.Errorf("%d listed, %d in groups, %d left of %d, expected %d, and 8 left", len(tally.Failures), listed, tally.Left, tally.Invalid, 2*failuresMax)
+	}
+	const want = "8 runs that failed otherwise than any that is listed, for which there was no room behind 2000"
+	if told := tally.String(); !strings.HasSuffix(told, "\nand "+want+"\n") {
+		t.Errorf("%s, expected %s", told[max(0, len(told)-300):], want)
+	}
+	if p := (Hunt{}).Part("hunt", tally, true, 5, func(int) Kept { return Kept{} }); !strings.HasSuffix(p.Reason, "; without "+want) {
+		t.Errorf("%s, expected %s", p.Reason, want)
 	}
 }
