@@ -69,6 +69,7 @@ type pipe struct {
 	judged  int     // number of the last such fault that the first segment met
 	luck    *stream // whether a segment is lost, once any may be
 	tries   int     // how often the first segment was lost
+	late    *stream // by how much a segment is late, once any may be
 }
 
 // send puts a segment into the pipe.
@@ -83,6 +84,7 @@ func (p *pipe) send(kind segmentKind, frame []byte) {
 	case luck < w.weather.reset+w.weather.stall:
 		delay += p.rnd.between(stallMin, stallMax)
 	}
+	delay += p.lag()
 	p.last = max(p.last, w.now+delay)
 	s := segment{kind: kind, at: p.last, frame: frame}
 	if kind == segData {

@@ -10,28 +10,38 @@ import (
 )
 
 // ProbeLink sends a message from one broker's machine to a port of the other's over the simulated network and reports whether it came
-// through within timeout: it must pass the same cuts and losses as everything else in that direction, and needs no answer.
+// through within timeout: it must pass the same cuts, losses and lags as everything else in that direction, and needs no answer.
 func (w *World) ProbeLink(from, to history.BrokerID, at world.Port, timeout time.Duration) bool {
-	src, err := w.host(from)
-	if err != nil || !src.powered {
-		return false
-	}
-	dst, err := w.host(to)
-	if err != nil || src == dst {
-		return false
-	}
-	port, err := portOf(at)
-	if err != nil {
-		return false
-	}
-	arrived := w.newSignal()
-	passed := false
 	name := fmt.Sprintf("probe %d>%d", from, to)
 	if at != world.AnyPort {
 		name += " " + string(at)
 	}
+	_, passed := w.crosses(name, from, to, at, timeout)
+	return passed
+}
+
+// Transit is how long such a message took just now.
+func (w *World) Transit(from, to history.BrokerID, timeout time.Duration) (time.Duration, bool) {
+	return w.crosses(fmt.Sprintf("transit %d>%d", from, to), from, to, world.AnyPort, timeout)
+}
+
+// crosses sends a message of a name and tells how long it took, if it came through within timeout.
+func (w *World) crosses(name string, from, to history.BrokerID, at world.Port, timeout time.Duration) (took time.Duration, passed bool) {
+	src, err := w.host(from)
+	if err != nil || !src.powered {
+		return 0, false
+	}
+	dst, err := w.host(to)
+	if err != nil || src == dst {
+		return 0, false
+	}
+	port, err := portOf(at)
+	if err != nil {
+		return 0, false
+	}
+	arrived, sent := w.newSignal(), w.now
 	c := &conn{w: w, label: name, nth: w.dials[name], port: port, dst: dst, probe: func() {
-		passed = true
+		took, passed = w.now-sent, true
 		arrived.Notify()
 	}}
 	w.conns++
@@ -45,7 +55,7 @@ func (w *World) ProbeLink(from, to history.BrokerID, at world.Port, timeout time
 		w.tell(from, fmt.Sprintf("%s passed: %t", name, passed))
 	}
 	c.out.drop()
-	return passed
+	return took, passed
 }
 
 // ProbeProcess looks at a broker's process.

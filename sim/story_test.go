@@ -160,6 +160,21 @@ func (s *story) do(cmd string, args []string) error {
 		n, err := s.Lost(from, to)
 		s.tell("lost %s: %d packets", args[0], n)
 		return err
+	case "lag": // lag 1>2 100ms [jitter 50ms] [reorder 0.1]
+		from, to := ends(args[0])
+		_, err := s.Lag(from, to, lagOf(s, args[1:]))
+		return err
+	case "endlag":
+		from, to := ends(args[0])
+		return s.EndLag(from, to)
+	case "transit": // transit 1>2 [within 1s]
+		from, to := ends(args[0])
+		timeout := time.Minute
+		if len(args) > 2 {
+			timeout = span(args[2])
+		}
+		took, passed := s.Transit(from, to, timeout)
+		s.tell("transit %s took %v: %t", args[0], took.Round(time.Millisecond), passed)
 	case "hold", "drop", "late", "delay", "throttle":
 		return s.catch(world.Ability(cmd), args)
 	case "caught": // caught 1
@@ -361,4 +376,20 @@ func flushOf(words []string) disk.Flush {
 		words = words[2:]
 	}
 	return f
+}
+
+// lagOf reads 100ms jitter 50ms reorder 0.1.
+func lagOf(s *story, words []string) world.Lag {
+	l := world.Lag{By: span(words[0])}
+	for i := 1; i+1 < len(words); i += 2 {
+		switch words[i] {
+		case "jitter":
+			l.Jitter = span(words[i+1])
+		case "reorder":
+			share, err := strconv.ParseFloat(words[i+1], 64)
+			s.must(err)
+			l.Reorder = share
+		}
+	}
+	return l
 }

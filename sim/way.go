@@ -9,13 +9,14 @@ import (
 	"tidemark/world"
 )
 
-// way is what a fault puts in the way from one broker to another, in that direction: cuts, which hold what comes until they heal, and
-// the loss of packets, which TCP hides by sending again.
+// way is what a fault puts in the way from one broker to another, in that direction: cuts, which hold what comes until they heal, the
+// loss of packets, which TCP hides by sending again, and their lag.
 type way struct {
 	cut  [ports]bool
-	held []*pipe // by the cuts
-	lost int64   // packets, over the whole run
-	loss float64 // the share that is lost; 0 while none is
+	held []*pipe   // by the cuts
+	lost int64     // packets, over the whole run
+	loss float64   // the share that is lost; 0 while none is
+	lag  world.Lag // zero while nothing is late
 }
 
 // port is a world.Port, as an index.
@@ -169,12 +170,7 @@ func (p *pipe) loses(y *way) bool {
 	}
 	w := p.c.w
 	if p.luck == nil {
-		direction := "in/"
-		if p.forward {
-			direction = "out/"
-		}
-		s := newStream(w.opt.Seed, "loss/"+direction+p.c.label, p.c.nth)
-		p.luck = &s
+		p.luck = p.stream("loss/")
 	}
 	if !p.luck.chance(y.loss) {
 		return false
