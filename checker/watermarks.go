@@ -236,8 +236,8 @@ func (c *logCheck) struck() func(b history.BrokerID, from, to int64) bool {
 	}
 	for i := range c.h.Faults {
 		e := &c.h.Faults[i]
-		if strings.HasPrefix(e.Kind, "partition") || strings.HasPrefix(e.Kind, "loss") {
-			continue // a cut takes no broker's state
+		if strings.HasPrefix(e.Kind, "partition") || strings.HasPrefix(e.Kind, "loss") || e.Kind == "lag" {
+			continue // what happens on links takes no broker's state
 		}
 		for _, b := range e.Targets {
 			at[b] = append(at[b], e.Index)

@@ -36,6 +36,7 @@ type Cluster struct {
 	http     *http.Client
 	probed   counter
 	losses   ledger
+	late     late
 	catches  catches
 
 	observing sync.Mutex // one look at the cluster at a time
@@ -120,6 +121,7 @@ func newCluster(env *Env, engine *Engine, opt Options) (*Cluster, error) {
 		opt: opt, env: env, engine: engine, owner: own, network: "tidemark-" + own.run,
 		http: &http.Client{Transport: transport}, isr: map[history.Partition]int32{},
 		losses: ledger{shares: map[link]float64{}, ended: map[link]int64{}}, catches: catches{inForce: map[int]*catch{}},
+		late: late{links: map[link]bool{}},
 	}
 	if opt.Target != nil {
 		for i, n := range opt.Site.Nodes {
@@ -180,6 +182,9 @@ func (c *Cluster) bringUp() error {
 		return err
 	}
 	if err := c.brokers.introduce(); err != nil {
+		return err
+	}
+	if err := c.prepareLags(); err != nil {
 		return err
 	}
 	if err := c.intercept(); err != nil {

@@ -20,7 +20,7 @@ import (
 // machine's page cache and its clock.
 func Abilities() []world.Ability {
 	return []world.Ability{
-		world.CanPartition, world.CanKill, world.CanPause, world.CanStop, world.CanElect, world.CanReassign, world.CanFreeze, world.CanWipe, world.CanLoss,
+		world.CanPartition, world.CanKill, world.CanPause, world.CanStop, world.CanElect, world.CanReassign, world.CanFreeze, world.CanWipe, world.CanLoss, world.CanLag,
 		world.CanHold, world.CanDrop, world.CanLate, world.CanDelay, world.CanThrottle,
 	}
 }
@@ -51,6 +51,8 @@ type Options struct {
 	Binary   string          // path of a static tidemark binary; "" is the running program
 	Keep     bool            // Close leaves the cluster for a look inside
 	Messages bool            // a proxy stands on the connections to and between brokers, so that single messages can meet faults
+	Lags     bool            // packets between brokers can be late
+	Reorders bool            // and overtake each other, which takes a kernel with netem
 	Memory   int64           // limit of each broker's container, in bytes; 0 is 1 GiB
 	CPUs     float64         // processors that each broker's container may use; 0 is all
 	// Record is given every protocol step that is seen, of each broker in order, and when it happened on the run's clock.

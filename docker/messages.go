@@ -67,6 +67,7 @@ func (c *Cluster) interception(m *machine) agent.Interception {
 		Between: []agent.Between{
 			{Port: agent.BrokerPort, Patience: patience},
 			{Port: agent.ControllerPort, Quorum: true, Patience: min(2*m.cfg.QuorumElectionTimeout, patience)},
+			{Port: agent.ProbePort, Unread: true},
 		},
 		Clients: []uint16{agent.BrokerPort, externalPort},
 	}

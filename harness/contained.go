@@ -48,6 +48,7 @@ func Contain(ctx context.Context, run history.Run, d results.Dir, look Look) (*R
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	opt.Messages = slices.ContainsFunc(plan.Needs(), world.OfMessages)
+	opt.Lags, opt.Reorders = plan.Lags()
 	engine, err := docker.Connect(ctx)
 	if err != nil {
 		return nil, err

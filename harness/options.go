@@ -195,11 +195,11 @@ func Tour(run history.Run) (plan string, err error) {
 var (
 	simAbilities = []world.Ability{
 		world.CanPartition, world.CanKill, world.CanPause, world.CanPowerFail, world.CanStop, world.CanElect, world.CanReassign, world.CanRecreate, world.CanClock,
-		world.CanFreeze, world.CanWipe, world.CanNewDisk, world.CanVoters, world.CanLoss, world.CanHold, world.CanDrop, world.CanLate, world.CanDelay, world.CanThrottle,
+		world.CanFreeze, world.CanWipe, world.CanNewDisk, world.CanVoters, world.CanLoss, world.CanLag, world.CanHold, world.CanDrop, world.CanLate, world.CanDelay, world.CanThrottle,
 		world.CanIOError, world.CanShortWrite, world.CanFailSync, world.CanSlowDisk, world.CanBitFlip, world.CanPowerOff,
 	}
 	containedAbilities = []world.Ability{
-		world.CanPartition, world.CanKill, world.CanPause, world.CanStop, world.CanElect, world.CanReassign, world.CanFreeze, world.CanWipe, world.CanLoss,
+		world.CanPartition, world.CanKill, world.CanPause, world.CanStop, world.CanElect, world.CanReassign, world.CanFreeze, world.CanWipe, world.CanLoss, world.CanLag,
 		world.CanHold, world.CanDrop, world.CanLate, world.CanDelay, world.CanThrottle,
 	}
 )
@@ -219,11 +219,11 @@ func abilities(run history.Run) []world.Ability {
 	return likeAbilities(run, can)
 }
 
-// drawable is what a drawn plan may do to a run.
+// drawable is what a drawn plan may do to a run: what it was asked for, else all but what wants to be asked for.
 func drawable(run history.Run) []world.Ability {
 	can := abilities(run)
 	if run.Faults == "" {
-		return can
+		return slices.DeleteFunc(slices.Clone(can), nemesis.Asked)
 	}
 	wanted := strings.Split(run.Faults, ",")
 	return slices.DeleteFunc(slices.Clone(can), func(a world.Ability) bool { return !slices.Contains(wanted, string(a)) })

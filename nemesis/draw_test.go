@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"slices"
 	"time"
 
 	"pgregory.net/rapid"
@@ -88,7 +89,7 @@ func drawSides(t *rapid.T, f *Fault, several *rapid.Generator[[]Target]) {
 func drawFault(t *rapid.T) Fault {
 	single := drawTarget(Number, Leader, Follower, Controller, Random)
 	several := rapid.SliceOfN(drawTarget(Number, Leader, Follower, ISR, OSR, Controller, Random), 1, 4)
-	f := Fault{Kind: rapid.SampledFrom(everything).Draw(t, "kind")}
+	f := Fault{Kind: rapid.SampledFrom(append(slices.Clone(everything), world.CanLag)).Draw(t, "kind")}
 	switch f.Kind {
 	case world.CanPartition:
 		f.Shape = Shape(rapid.IntRange(0, int(Bridge)).Draw(t, "shape"))
@@ -106,6 +107,14 @@ func drawFault(t *rapid.T) Fault {
 		f.Shape = Shape(rapid.IntRange(0, int(OneWay)).Draw(t, "shape"))
 		drawSides(t, &f, several)
 		f.Share = rapid.Float64Range(shareMin, shareMax).Draw(t, "share")
+	case world.CanLag:
+		f.Shape = Shape(rapid.IntRange(0, int(OneWay)).Draw(t, "shape"))
+		drawSides(t, &f, several)
+		f.By = time.Duration(rapid.Int64Range(int64(lagMin), int64(lagMax)).Draw(t, "by"))
+		f.Jitter = time.Duration(rapid.Int64Range(0, int64(f.By)).Draw(t, "jitter"))
+		if rapid.Bool().Draw(t, "reorders") {
+			f.Share = rapid.Float64Range(reorderMin, reorderMax).Draw(t, "share")
+		}
 	case world.CanReassign:
 		f.Partition, f.Targets = drawPartition(t), rapid.SliceOfN(single, 1, 4).Draw(t, "replicas")
 	case world.CanHold, world.CanDrop, world.CanLate, world.CanDelay, world.CanThrottle:

@@ -22,6 +22,7 @@ type fakeCluster struct {
 	cuts  map[gap]bool
 	loss  map[link]float64
 	lost  map[link]float64
+	lags  map[link]world.Lag
 	disks map[history.BrokerID]*fakeDisk
 	parts []*fakePartition
 	holds []*fakeCatch
@@ -64,7 +65,7 @@ const (
 )
 
 func newFakeCluster(env world.Env, brokers int, parts ...history.Partition) *fakeCluster {
-	c := &fakeCluster{env: env, node: make(map[history.BrokerID]*fakeNode), cuts: make(map[gap]bool), loss: make(map[link]float64), lost: make(map[link]float64), disks: make(map[history.BrokerID]*fakeDisk), broken: make(map[string]bool), deaf: make(map[string]bool)}
+	c := &fakeCluster{env: env, node: make(map[history.BrokerID]*fakeNode), cuts: make(map[gap]bool), loss: make(map[link]float64), lost: make(map[link]float64), lags: make(map[link]world.Lag), disks: make(map[history.BrokerID]*fakeDisk), broken: make(map[string]bool), deaf: make(map[string]bool)}
 	for i := range brokers {
 		b := history.BrokerID(i + 1)
 		c.ids = append(c.ids, b)
@@ -201,13 +202,16 @@ func (c *fakeCluster) call(name string) (ok bool, err error) {
 
 func (c *fakeCluster) Brokers() []history.BrokerID { return slices.Clone(c.ids) }
 
+// everything is what is drawn without having been asked for.
 var everything = []world.Ability{
 	world.CanPartition, world.CanKill, world.CanPause, world.CanPowerFail, world.CanStop, world.CanElect, world.CanClock,
 	world.CanFreeze, world.CanWipe, world.CanLoss, world.CanHold, world.CanDrop, world.CanLate, world.CanDelay, world.CanThrottle, world.CanReassign,
 	world.CanIOError, world.CanShortWrite, world.CanFailSync, world.CanSlowDisk, world.CanBitFlip, world.CanPowerOff,
 }
 
-func (c *fakeCluster) Abilities() []world.Ability { return everything }
+func (c *fakeCluster) Abilities() []world.Ability {
+	return append(slices.Clone(everything), world.CanLag)
+}
 
 func (c *fakeCluster) Dial(string, history.BrokerID, time.Duration) (world.Conn, error) {
 	return nil, world.ErrRefused
@@ -258,6 +262,38 @@ func (c *fakeCluster) Lost(from, to history.BrokerID) (int64, error) {
 	defer c.mu.Unlock()
 	_, err := c.call("Lost")
 	return int64(c.lost[link{from, to}]), err
+}
+
+func (c *fakeCluster) Lag(from, to history.BrokerID, l world.Lag) (string, error) {
+	return "", c.setLag("Lag", link{from, to}, l)
+}
+func (c *fakeCluster) EndLag(from, to history.BrokerID) error {
+	return c.setLag("EndLag", link{from, to}, world.Lag{})
+}
+
+func (c *fakeCluster) setLag(name string, l link, lag world.Lag) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ok, err := c.call(name)
+	if ok && (c.lags[l] == world.Lag{}) == (lag == world.Lag{}) {
+		return fmt.Errorf("%s %v: it is so already", name, l)
+	}
+	if ok {
+		c.lags[l] = lag
+	}
+	return err
+}
+
+// Transit takes 1 ms and the lag.
+func (c *fakeCluster) Transit(from, to history.BrokerID, timeout time.Duration) (time.Duration, bool) {
+	c.mu.Lock()
+	c.move()
+	l := link{from, to}
+	took := time.Millisecond + c.lags[l].By
+	passes := c.runs(from) && c.runs(to) && !c.closed(gap{l, world.AnyPort}) && took <= timeout
+	c.mu.Unlock()
+	c.env.Sleep(min(took, timeout))
+	return took, passes
 }
 
 func (c *fakeCluster) become(name string, b history.BrokerID, from []world.ProcessState, to world.ProcessState) error {

@@ -23,6 +23,8 @@ at 91s loss 1, 2 -> rest at 0.25 for 2s
 at 92s partition controller | 2 on port broker for 2s
 at 93s freeze random for 2s
 at 94s wipe broker 2 for 1s
+at 95s lag 1 | 2 by 100ms jitter 50ms reorder 0.1 for 2s
+at 96s lag rest -> controller by 3s
 `
 	inputs := garbage.Of([]byte(valid), 1)
 	for _, part := range []string{"a", "1", " ", ",", "|", "->", "(", ")", "/", "#", "\n", "at ", "at 1s kill 1\n", "at 1s kill 1, ", "leader(", "orders/", "9", "\x00", "é", "\xff"} {

@@ -42,11 +42,13 @@ type kind struct {
 	opener func(p history.Partition) Fault // nil: any that draw draws
 	bites  func(d *drawer, l Line) bool    // nil: never
 	weight float64                         // how often it is drawn, against others; 0 is 1
+	// asked says that it is drawn only where it was asked for by its name: a space that names no kinds has it not.
+	asked bool
 }
 
 // kinds lists every kind of fault, in the order in which errors and help name them.
 var kinds = []*kind{
-	&cutKind, &lossKind,
+	&cutKind, &lossKind, &lagKind,
 	&killKind, &wipeKind, &newDiskKind, &powerFailKind, &stopKind, &pauseKind, &freezeKind,
 	&electKind, &votersKind, &reassignKind, &recreateKind, &clockKind,
 	&holdKind, &dropKind, &lateKind, &delayKind, &throttleKind,
@@ -82,6 +84,9 @@ func ends(a world.Ability) bool { return a == world.CanStop || crashes(a) }
 
 // instant reports whether a kind of fault has no length.
 func instant(a world.Ability) bool { k := kindOf(a); return k != nil && k.instant }
+
+// Asked reports whether a kind of fault is drawn only where it was asked for by its name.
+func Asked(a world.Ability) bool { k := kindOf(a); return k != nil && k.asked }
 
 // readTargets and writeTargets are the language of faults that say no more than whom they strike.
 func readTargets(w *words, f *Fault) (err error) {

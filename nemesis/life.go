@@ -36,7 +36,7 @@ type action interface {
 func (*life) look() time.Duration { return 0 }
 
 // still asks nothing where nobody but the world can end the fault (a clock), where it does not last (an election), or where the world
-// knows when it is ended whether it still was (a loss).
+// knows when it is ended whether it still was (a loss, a lag).
 func (*life) still() error { return nil }
 
 // life is one plan line on its way from requested to verified undone.

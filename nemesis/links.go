@@ -74,11 +74,15 @@ func (x *run) uncut(gaps []gap) []gap {
 	})
 }
 
-// passable keeps those of the uncut gaps on which no packets are lost: what is sent there arrives.
+// passable keeps those of the uncut gaps on which no packets are lost or late: what is sent there arrives, and at once.
 func (x *run) passable(gaps []gap) []gap {
-	return slices.DeleteFunc(x.uncut(gaps), func(g gap) (lossy bool) {
-		x.locked(func() { _, lossy = x.lossy[g.link] })
-		return lossy
+	return slices.DeleteFunc(x.uncut(gaps), func(g gap) bool {
+		lossy, late := false, false
+		x.locked(func() {
+			_, lossy = x.lossy[g.link]
+			_, late = x.lagged[g.link]
+		})
+		return lossy || late
 	})
 }
 
@@ -102,7 +106,7 @@ func (x *run) reopened(gaps []gap) (detail string, err error) {
 		}
 	}
 	if left := len(gaps) - len(still); left > 0 {
-		return fmt.Sprintf("%d links pass; %d that other faults cut, lossen or hold down are probed at the end of the plan", len(still), left), nil
+		return fmt.Sprintf("%d links pass; %d that other faults cut, lossen, delay or hold down are probed at the end of the plan", len(still), left), nil
 	}
 	return fmt.Sprintf("%d links pass", len(still)), nil
 }

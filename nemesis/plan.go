@@ -93,17 +93,18 @@ const (
 // Fault is what is done to whom.
 type Fault struct {
 	Kind      world.Ability
-	Targets   []Target          // whom; of a partition, a loss or a message the left side
-	Shape     Shape             // of a partition or a loss, which has no ring and no bridge
-	Others    []Target          // of a partition, a loss or a message the right side
+	Targets   []Target          // whom; of a partition, a loss, a lag or a message the left side
+	Shape     Shape             // of a partition, or a loss or a lag, which have no ring and no bridge
+	Others    []Target          // of a partition, a loss, a lag or a message the right side
 	Port      world.Port        // of a partition other than ring and bridge: what it cuts
-	Share     float64           // of a loss: of the packets, those that are lost
+	Share     float64           // of a loss: of the packets, those that are lost; of a lag: those that overtake
 	Partition history.Partition // of elect; of faults on messages: what the messages must concern
 	API       world.API         // of faults on messages: which
 	Responses bool              // of them the answers, else the requests
 	RaisesHW  bool              // of them those that raise the high watermark of Partition, which is zero where all partitions are meant
 	Nth       int64             // of them the nth, from 1; 0: all
-	By        time.Duration     // of late and delay: how much
+	By        time.Duration     // of late, delay and lag: how much
+	Jitter    time.Duration     // of a lag: by how much it may be more or less
 	Bytes     int64             // of throttle: a second
 	Topic     string            // of recreate
 	Rate      float64           // of clock: 1.05 is five per cent fast; of slowdisk: how many times longer the disk takes
@@ -146,6 +147,16 @@ func (p Plan) Needs() []world.Ability {
 	}
 	slices.Sort(needs)
 	return slices.Compact(needs)
+}
+
+// Lags reports whether the plan delays packets, and whether it lets some overtake others.
+func (p Plan) Lags() (any, overtake bool) {
+	for _, l := range p.Lines {
+		if l.Fault.Kind == world.CanLag {
+			any, overtake = true, overtake || l.Fault.Share > 0
+		}
+	}
+	return any, overtake
 }
 
 // String is the line's text, one space between words.
@@ -211,7 +222,7 @@ func (f Fault) String() string {
 	return s
 }
 
-// sides is the two sides of a partition or a loss.
+// sides is the two sides of a partition, a loss or a lag.
 func (f Fault) sides() string {
 	sign := " | "
 	if f.Shape == OneWay {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tidemark/history"
+	"tidemark/world"
 )
 
 var testParts = []history.Partition{{Topic: "orders"}, {Topic: "orders", Index: 1}}
@@ -29,7 +31,7 @@ func TestPlanText(t *testing.T) {
 			case "needs":
 				return fmt.Sprintln(p.Needs())
 			case "check":
-				n, can := 3, everything
+				n, can := 3, append(slices.Clone(everything), world.CanLag)
 				d.MaybeScanArgs(t, "brokers", &n)
 				if d.HasArg("without") {
 					can = everything[1:]
@@ -89,6 +91,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("when leader(a/1)=none elect follower(a/1) on a/1\nafter 2 elections stop osr(a/1)")
 	f.Add("at 1s partition 1|rest on port controller for 2s\nat 2s loss 1 -> 2,3 at 0.05\nat 3s wipe random for 1s\nat 4s freeze controller")
 	f.Add("at 1s hold fetch responses leader(a/0) -> rest once for 4s\nafter 1 catches of fetch responses late any requests clients->1 nth 3 by 5s for 2s\nafter 2 shrinks on a/0 plus 30ms drop raft requests 1 -> 2")
+	f.Add("at 1s lag 1|rest by 100ms for 2s\nat 2s lag leader(a/0) -> 2,3 by 1.5s jitter 500ms\nat 3s lag rest->controller by 10ms jitter 1ms reorder 0.1 for 1s\nat 4s lag 1 | 2 by 1s reorder .5")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := Parse(text)
 		if err != nil {

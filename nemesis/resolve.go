@@ -106,7 +106,7 @@ type link struct{ from, to history.BrokerID }
 
 func (l link) String() string { return fmt.Sprintf("%d->%d", l.from, l.to) }
 
-// cut resolves a partition or a loss into the brokers that its roles mean, those of rest left out, and the links that it concerns.
+// cut resolves a partition, a loss or a lag into the brokers that its roles mean, those of rest left out, and the links that it concerns.
 func (s *scene) cut(f Fault) (targets []history.BrokerID, links []link, err error) {
 	switch f.Shape {
 	case Ring:

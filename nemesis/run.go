@@ -67,6 +67,7 @@ type run struct {
 	memberships memberships
 	cuts        map[gap]int              // how many faults cut it
 	lossy       map[link]int             // plan line that loses packets on it
+	lagged      map[link]int             // plan line that delays packets on it
 	inForce     int                      // faults that are being done, not yet being undone
 	strikes     int                      // faults ever in force
 	open        int                      // faults that have begun and are not yet verified undone
@@ -102,6 +103,7 @@ func newRun(r *Runner, until time.Duration) *run {
 		slow:    make(map[history.BrokerID]int),
 		cuts:    make(map[gap]int),
 		lossy:   make(map[link]int),
+		lagged:  make(map[link]int),
 		shrinks: make(map[history.Partition]int64),
 		expands: make(map[history.Partition]int64),
 		catches: make(map[Messages]int64), releases: make(map[Messages]int64),

@@ -14,7 +14,7 @@ import (
 func (w *World) Abilities() []world.Ability {
 	return []world.Ability{
 		world.CanPartition, world.CanKill, world.CanPause, world.CanPowerFail, world.CanStop, world.CanElect, world.CanReassign, world.CanRecreate, world.CanClock,
-		world.CanFreeze, world.CanWipe, world.CanNewDisk, world.CanVoters, world.CanLoss, world.CanHold, world.CanDrop, world.CanLate, world.CanDelay, world.CanThrottle,
+		world.CanFreeze, world.CanWipe, world.CanNewDisk, world.CanVoters, world.CanLoss, world.CanLag, world.CanHold, world.CanDrop, world.CanLate, world.CanDelay, world.CanThrottle,
 		world.CanIOError, world.CanShortWrite, world.CanFailSync, world.CanSlowDisk, world.CanBitFlip, world.CanPowerOff,
 	}
 }

@@ -159,6 +159,8 @@ type Cluster interface {
 	Thaw(b history.BrokerID) error
 	// SetClock lets a broker's clock run at rate (1 is right, 1.01 is one per cent fast) from now on, without a jump.
 	SetClock(b history.BrokerID, rate float64) error
+	// Lags is the faults that delay packets.
+	Lags
 	// Disks is the faults of disks.
 	Disks
 	// Messages is the faults of single messages.

@@ -1,5 +1,5 @@
 // Package agent is what runs in each broker's sidecar: it owns the network namespace that the broker joins, cuts and lossens
-// links there by nftables, sends and awaits probes, stands on connections where messages are to meet faults, reads what the broker's files
+// links there by nftables and delays them by netem, sends and awaits probes, stands on connections where messages are to meet faults, reads what the broker's files
 // hold, and wipes them. It needs CAP_NET_ADMIN and nothing else.
 package agent
 
@@ -26,7 +26,7 @@ const (
 	ControllerPort = 9093
 )
 
-// The ports at which an agent listens: the control API over TCP, probes from other agents over UDP. Probes of the broker's listeners
+// The ports at which an agent listens: the control API over TCP, probes from other agents over UDP and, where bytes of connections may be late, TCP. Probes of the broker's listeners
 // come at the ports of these, where the broker itself uses TCP alone.
 const (
 	ControlPort = 9190
@@ -87,12 +87,15 @@ type Probe struct {
 type Answer struct {
 	Passed bool   `json:"passed"`
 	Why    string `json:"why,omitempty"` // it did not
+	// At is when a message came, or went, on the machine's monotonic clock, which all its containers read alike.
+	At time.Duration `json:"at,omitempty"`
 }
 
 // Agent serves one namespace.
 type Agent struct {
 	firewall *firewall
 	probes   *probes
+	shaper   *shaper
 	root     string  // the broker's directory; "" if there is none
 	data     disk.FS // the same, to be read only
 	broker   history.BrokerID
@@ -107,7 +110,7 @@ type Options struct {
 
 // Run serves until ctx ends.
 func Run(ctx context.Context, opt Options) error {
-	a := &Agent{broker: opt.Broker, root: opt.Data, messages: interceptor{broker: opt.Broker}}
+	a := &Agent{broker: opt.Broker, root: opt.Data, messages: interceptor{broker: opt.Broker}, shaper: newShaper()}
 	var err error
 	if a.firewall, err = newFirewall(); err != nil {
 		return err
@@ -120,14 +123,19 @@ func Run(ctx context.Context, opt Options) error {
 	if a.probes, err = listenProbes(ProbePort, BrokerPort, ControllerPort); err != nil {
 		return fmt.Errorf("agent: probes: %w", err)
 	}
+	streams, err := net.Listen("tcp4", ":"+strconv.Itoa(ProbePort))
+	if err != nil {
+		return errors.Join(fmt.Errorf("agent: probes: %w", err), a.probes.close())
+	}
+	go a.probes.accept(streams)
 	tcp, err := net.Listen("tcp4", ":"+strconv.Itoa(ControlPort))
 	if err != nil {
-		return errors.Join(fmt.Errorf("agent: control: %w", err), a.probes.close())
+		return errors.Join(fmt.Errorf("agent: control: %w", err), a.probes.close(), streams.Close())
 	}
 	srv := &http.Server{Handler: a.handler(), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
 	go func() {
 		<-ctx.Done()
-		_, _ = srv.Close(), a.probes.close() // the process ends
+		_, _, _ = srv.Close(), a.probes.close(), streams.Close() // the process ends
 	}()
 	if err := srv.Serve(tcp); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("agent: %w", err)
@@ -165,6 +173,7 @@ func (a *Agent) handler() http.Handler {
 		answer(w, wiped, err)
 	})
 	a.messages.serveMessages(mux)
+	a.serveLags(mux)
 	return mux
 }
 

@@ -26,7 +26,7 @@ func started(t testing.TB, data disk.FS) (*Agent, Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &Agent{firewall: &firewall{}, probes: newProbes(map[uint16]net.PacketConn{ProbePort: socket}), data: data, broker: 1}
+	a := &Agent{firewall: &firewall{}, probes: newProbes(map[uint16]net.PacketConn{ProbePort: socket}), shaper: newShaper(), data: data, broker: 1}
 	srv := httptest.NewServer(a.handler())
 	t.Cleanup(func() {
 		srv.Close()

@@ -26,13 +26,13 @@ type probes struct {
 	sockets map[uint16]net.PacketConn // by the ports that probes name
 
 	mu      sync.Mutex
-	arrived map[string]bool
-	order   []string      // of arrival; the oldest are forgotten
-	changed chan struct{} // closed at the next arrival
+	arrived map[string]time.Duration // when, on the machine's clock
+	order   []string                 // of arrival; the oldest are forgotten
+	changed chan struct{}            // closed at the next arrival
 }
 
 func newProbes(sockets map[uint16]net.PacketConn) *probes {
-	p := &probes{sockets: sockets, arrived: map[string]bool{}, changed: make(chan struct{})}
+	p := &probes{sockets: sockets, arrived: map[string]time.Duration{}, changed: make(chan struct{})}
 	for _, s := range sockets {
 		go p.receive(s)
 	}
@@ -77,14 +77,14 @@ func (p *probes) receive(from net.PacketConn) {
 func (p *probes) note(nonce string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.arrived[nonce] {
+	if _, again := p.arrived[nonce]; again {
 		return
 	}
 	if len(p.order) == arrivedMax {
 		delete(p.arrived, p.order[0])
 		p.order = p.order[1:]
 	}
-	p.arrived[nonce] = true
+	p.arrived[nonce] = now()
 	p.order = append(p.order, nonce)
 	close(p.changed)
 	p.changed = make(chan struct{})
@@ -123,10 +123,11 @@ func (p *probes) send(ctx context.Context, probe Probe) Answer {
 func (p *probes) await(ctx context.Context, probe Probe) Answer {
 	for {
 		p.mu.Lock()
-		arrived, changed := p.arrived[probe.Nonce], p.changed
+		at, arrived := p.arrived[probe.Nonce]
+		changed := p.changed
 		p.mu.Unlock()
 		if arrived {
-			return Answer{Passed: true}
+			return Answer{Passed: true, At: at}
 		}
 		select {
 		case <-ctx.Done():

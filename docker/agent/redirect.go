@@ -53,6 +53,7 @@ type Peer struct {
 type Between struct {
 	Port   uint16 `json:"port"`
 	Quorum bool   `json:"quorum,omitempty"` // controllers listen there
+	Unread bool   `json:"unread,omitempty"` // agents listen there: it is nothing of Kafka's
 	// Patience is how long bytes that were sent there may go unacknowledged, as brokers themselves have it; 0 is as long as TCP allows.
 	Patience time.Duration `json:"patience"`
 }
@@ -144,7 +145,7 @@ func (i Interception) route(self history.BrokerID, to netip.AddrPort) (proxy.Rou
 	r := proxy.Route{To: to, Link: world.Link{From: self, To: i.Peers[at].ID}}
 	for _, b := range i.Between {
 		if b.Port == to.Port() {
-			r.Patience, r.Quorum = b.Patience, b.Quorum
+			r.Patience, r.Quorum, r.Unread = b.Patience, b.Quorum, b.Unread
 		}
 	}
 	return r, nil

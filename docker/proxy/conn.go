@@ -44,6 +44,11 @@ func (p *Proxy) pass(opener *net.TCPConn) {
 	back := world.Link{From: route.Link.To, To: route.Link.From}
 	c.out = way{c: c, src: opener, dst: target, link: route.Link, gone: make(chan struct{})}
 	c.in = way{c: c, src: target, dst: opener, link: back, gone: make(chan struct{})}
+	if route.Unread {
+		c.asked.lose()
+		c.unread.Store(true) // it was not counted
+	}
+	c.out.tail.w, c.in.tail.w = &c.out, &c.in
 	c.out.reader, c.in.reader = reader{asked: &c.asked}, reader{asked: &c.asked, responses: true}
 	var both sync.WaitGroup
 	both.Go(c.out.run)

@@ -28,6 +28,8 @@ type Route struct {
 	Link world.Link // from its opener
 	// Quorum says that it leads to a port of controllers, where Fetch is the quorum's own.
 	Quorum bool
+	// Unread says that it is none of Kafka's: it passes as bytes, and does not count as one that could not be read.
+	Unread bool
 	// Patience is how long bytes on the way to To may go unacknowledged before the connection breaks, as its opener's own would
 	// (TCP_USER_TIMEOUT); 0 is as long as TCP allows.
 	Patience time.Duration
@@ -47,9 +49,12 @@ type Proxy struct {
 
 	mu    sync.Mutex
 	table table
+	lags  lags
 
 	inForce atomic.Int64 // faults; while there are none no message is judged
 	late    atomic.Int64 // bytes of messages that are late
+	lagging atomic.Int64 // links whose bytes are late
+	lagged  atomic.Int64 // bytes that are
 	open    atomic.Int64
 	passed  atomic.Int64
 	unread  atomic.Int64

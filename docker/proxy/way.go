@@ -33,6 +33,7 @@ type way struct {
 	need     int           // bytes of the frame that has begun, which are to be there before it is judged; 0: as many as there are
 	gone     chan struct{} // closed: nothing that is under way here arrives any more
 	once     sync.Once
+	tail     tail
 }
 
 // How a direction ends before its source does.
@@ -47,6 +48,7 @@ func (w *way) run() {
 	if errors.Is(err, errUnheard) {
 		_, err = io.Copy(io.Discard, w.src)
 	}
+	w.tail.ended()
 	select {
 	case <-w.gone:
 		return // both sides know
@@ -67,7 +69,7 @@ func (w *way) run() {
 func (w *way) carry() error {
 	buf, have := make([]byte, bufferMin), 0
 	for {
-		if have == 0 && w.reader.left >= spliceMin {
+		if have == 0 && w.reader.left >= spliceMin && w.atOnce() {
 			if err := w.splice(); err != nil {
 				return err
 			}
@@ -105,6 +107,9 @@ func ended(err error) error {
 	}
 	return err
 }
+
+// atOnce reports whether bytes pass as they come: none are late.
+func (w *way) atOnce() bool { return w.c.p.lagging.Load() == 0 && w.tail.empty() }
 
 // splice passes what is left of a large frame.
 func (w *way) splice() error {
@@ -184,6 +189,9 @@ func (w *way) read(m *Message, b []byte) bool {
 func (w *way) write(b []byte) bool {
 	if len(b) == 0 {
 		return true
+	}
+	if by := w.c.p.drawLag(w.link); by > 0 || !w.tail.empty() {
+		return w.tail.pass(b, by)
 	}
 	_, err := w.dst.Write(b)
 	return err == nil

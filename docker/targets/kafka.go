@@ -20,7 +20,7 @@ func apacheKafka(r Release, keeper bool) Target {
 		Abilities: []world.Ability{world.CanPartition, world.CanKill, world.CanPause, world.CanStop},
 		Quick:     maps.Clone(quick), Startup: javaStartup,
 	}
-	t.Abilities = append(t.Abilities, world.CanElect, world.CanReassign, world.CanFreeze, world.CanLoss, world.CanHold, world.CanDrop, world.CanLate, world.CanDelay, world.CanThrottle)
+	t.Abilities = append(t.Abilities, world.CanElect, world.CanReassign, world.CanFreeze, world.CanLoss, world.CanLag, world.CanHold, world.CanDrop, world.CanLate, world.CanDelay, world.CanThrottle)
 	kafka := kafka{release: r, keeper: keeper}
 	if keeper {
 		t.Abilities = append(t.Abilities, world.CanZooKeeper)
