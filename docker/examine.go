@@ -35,7 +35,7 @@ func (e *Engine) examineCluster(ctx context.Context, binary string) []Finding {
 	}
 	return []Finding{
 		{What: "containers of this program start, each broker's in the network namespace of its sidecar, which reaches it by nf_tables", OK: true},
-		c.examineReach(), c.examinePublished(), c.examineLinks(), c.examineMessages(), c.examineFreezer(), c.examineLimits(), c.examineWipe(),
+		c.examineReach(), c.examinePublished(), c.examineLinks(), c.examineLags(), c.examineMessages(), c.examineFreezer(), c.examineLimits(), c.examineWipe(),
 	}
 }
 
@@ -120,6 +120,35 @@ func (c *Cluster) examineLinks() Finding {
 		return wrong(fmt.Errorf("a link that loses %v of the packets lost none of %d", examinedLoss, examinedProbes))
 	}
 	return Finding{What: "links are cut and healed in one direction and by port, seen by probes; packets are lost by probability, and counted", OK: true}
+}
+
+// examineLags tells by what packets are delayed: a kernel without netem rules out only that they overtake each other.
+func (c *Cluster) examineLags() Finding {
+	wrong := func(err error) Finding {
+		return Finding{What: err.Error(), RulesOut: "plans with lag lines", How: "a kernel with netem, htb and u32 (CONFIG_NET_SCH_NETEM, CONFIG_NET_SCH_HTB, CONFIG_NET_CLS_U32; modprobe sch_netem)"}
+	}
+	c.opt.Lags = true
+	if err := c.prepareLags(); err != nil {
+		return wrong(err)
+	}
+	if c.late.means == byProxy {
+		c.opt.Messages = false // the next examination puts the proxies in force
+		return Finding{What: "packets are not delayed by the kernel (" + c.late.why + "): plans with lag lines delay the bytes of connections in a proxy, and cannot have reorder", OK: true, Note: true}
+	}
+	a, b := c.machines[0].id, c.machines[1].id
+	before, passed := c.Transit(a, b, probeBound)
+	_, err := c.Lag(a, b, world.Lag{By: examinedLag})
+	if err != nil {
+		return wrong(err)
+	}
+	late, lately := c.Transit(a, b, examinedLag+probeBound)
+	if err := c.EndLag(a, b); err != nil {
+		return wrong(err)
+	}
+	if !passed || !lately || late < before+examinedLag/2 {
+		return wrong(fmt.Errorf("a message takes %v (%t) where packets are late by %v, and %v (%t) before", late, lately, examinedLag, before, passed))
+	}
+	return Finding{What: "packets are delayed by the kernel's netem, as messages that were measured show", OK: true}
 }
 
 // examineMessages puts the proxies in force and breaks a client's connection at what it asks.
@@ -211,6 +240,7 @@ const (
 	cpuPeriod      = 100_000 // µs, which quotas are a part of
 	examinedLoss   = 0.5
 	examinedProbes = 20
+	examinedLag    = 200 * time.Millisecond
 )
 
 // examined is the configuration of the two brokers that the doctor starts.

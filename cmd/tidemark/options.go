@@ -65,7 +65,7 @@ func (o *options) register(c *cobra.Command) {
 	f.StringToStringVar(&o.run.Config, "config", nil, "further broker configuration, such as log.segment.bytes=65536; run.json shows all that holds, with the\nshorter times that a run sets (tidemark help options)")
 	f.StringVar(&o.run.Bug, "bug", "", "switch on a known bug of the broker; tidemark bugs --list tells of each, and with --beyond of further ones:\n"+strings.TrimSpace(folded(bugNames())))
 	f.StringVar(&o.planFile, "plan", "", "file with the plan of faults, see tidemark help plan (default: drawn from the seed)")
-	f.StringVar(&o.run.Faults, "faults", "", "kinds of faults that a drawn plan may have, such as kill,partition,hold, by their names in plans; none is a baseline, without\nfaults (default: all that the world can do)")
+	f.StringVar(&o.run.Faults, "faults", "", "kinds of faults that a drawn plan may have, such as kill,partition,hold, by their names in plans; none is a baseline, without\nfaults (default: all that the world can do, but lag)")
 	f.StringVar(&o.memory, "memory", "", "memory limit of each broker's container, such as 512m; without one it is 1g (--world docker)")
 	f.Float64Var(&o.run.CPUs, "cpus", 0, "processors that each broker's container may use, such as 0.5; without a limit it is all (--world docker)")
 	f.DurationVar(&o.run.Trim, "trim", 0, "how often, on average, somebody asks for a partition's oldest records to be removed (DeleteRecords; default: never)")
