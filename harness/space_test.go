@@ -90,6 +90,28 @@ func TestTheGeneratorHasAName(t *testing.T) {
 	}
 }
 
+// TestLagsAreDrawnOnlyWhereAskedFor: a run that names no kinds has all that its world can do, but for what wants to be asked for.
+func TestLagsAreDrawnOnlyWhereAskedFor(t *testing.T) {
+	for _, in := range []string{Simulated, Contained} {
+		run := Defaults()
+		run.World = in
+		if can := Space(run).Can; slices.Contains(can, world.CanLag) || len(can) == 0 {
+			t.Errorf("in %s may be drawn %v", in, can)
+		}
+		run.Faults = "lag"
+		for seed := range uint64(10) {
+			run.Seed = seed
+			drawn, err := Expand(run, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if needs := planOf(drawn).Needs(); !slices.Equal(needs, []world.Ability{world.CanLag}) {
+				t.Errorf("in %s --faults lag drew %v", in, needs)
+			}
+		}
+	}
+}
+
 // TestFaultsThatMayBeDrawn draws plans of some kinds of faults alone, and asks for kinds that there are not.
 func TestFaultsThatMayBeDrawn(t *testing.T) {
 	run := Defaults()

@@ -103,11 +103,11 @@ func start(t testing.TB) *cluster { return startAs(t, nil) }
 // startAs starts a cluster of a run that was changed.
 func startAs(t testing.TB, change func(*history.Run)) *cluster {
 	t.Helper()
-	return startWith(t, change, false)
+	return startWith(t, change, docker.Options{})
 }
 
-// startWith starts a cluster of a run that was changed, with a proxy on its connections if messages is true.
-func startWith(t testing.TB, change func(*history.Run), messages bool) *cluster {
+// startWith starts a cluster of a run that was changed; of opt what it can do beyond what every run can is taken.
+func startWith(t testing.TB, change func(*history.Run), opt docker.Options) *cluster {
 	t.Helper()
 	c := &cluster{t: t, engine: engine(t), run: run(t, change, "# no faults\n")}
 	configs, err := harness.Configs(c.run)
@@ -116,8 +116,8 @@ func startWith(t testing.TB, change func(*history.Run), messages bool) *cluster 
 	}
 	c.env = docker.NewEnv(context.Background(), 1)
 	c.record = history.NewRecorder(c.env.Now, nil)
-	opt := docker.Options{
-		Configs: configs, Binary: tool(t), Memory: c.run.Memory, CPUs: c.run.CPUs, Messages: messages, Say: func(line string) { t.Log(line) },
+	opt = docker.Options{
+		Configs: configs, Binary: tool(t), Memory: c.run.Memory, CPUs: c.run.CPUs, Messages: opt.Messages, Lags: opt.Lags, Say: func(line string) { t.Log(line) },
 		Record: func(s history.Step, _ time.Duration) {
 			c.mu.Lock()
 			defer c.mu.Unlock()

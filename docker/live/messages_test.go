@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/docker"
 	"tidemark/history"
 	"tidemark/workloads"
 	"tidemark/world"
@@ -42,7 +43,7 @@ func (c *cluster) serves(b history.BrokerID) bool {
 // heartbeats arrive, and clients and probes are served. When the answers go on it is back.
 func TestHeldAnswersKeepAFollowerBack(t *testing.T) {
 	t.Parallel()
-	c := startWith(t, nil, true)
+	c := startWith(t, nil, docker.Options{Messages: true})
 	c.inSync()
 	p := func() history.PartitionState { return c.Observe().Partitions[0] }
 	s := p()
@@ -71,7 +72,7 @@ func TestHeldAnswersKeepAFollowerBack(t *testing.T) {
 // TestTheNthMessageIsOneOfAll waits for the twentieth fetch that the leader is sent, by whichever follower: their sidecars count together.
 func TestTheNthMessageIsOneOfAll(t *testing.T) {
 	t.Parallel()
-	c := startWith(t, nil, true)
+	c := startWith(t, nil, docker.Options{Messages: true})
 	c.inSync()
 	s := c.Observe().Partitions[0]
 	var links []world.Link
@@ -100,7 +101,7 @@ func TestTheNthMessageIsOneOfAll(t *testing.T) {
 // A broker that is gone refuses connections, though a proxy would take them.
 func TestClientsMeetFaultsAndTheHarnessDoesNot(t *testing.T) {
 	t.Parallel()
-	c := startWith(t, nil, true)
+	c := startWith(t, nil, docker.Options{Messages: true})
 	c.inSync()
 	s := c.Observe().Partitions[0]
 	f := c.follower(s)
@@ -136,7 +137,7 @@ func TestClientsMeetFaultsAndTheHarnessDoesNot(t *testing.T) {
 // heal, and the link's other ports pass.
 func TestCutsHoldUnderTheProxy(t *testing.T) {
 	t.Parallel()
-	c := startWith(t, nil, true)
+	c := startWith(t, nil, docker.Options{Messages: true})
 	c.inSync()
 	p := func() history.PartitionState { return c.Observe().Partitions[0] }
 	s := p()

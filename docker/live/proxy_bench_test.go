@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tidemark/broker/server/load"
+	"tidemark/docker"
 )
 
 // proxyRounds is how often BenchmarkProxy alternates.
@@ -16,7 +17,7 @@ const proxyRounds = 5
 // longer the median latency of one record at a time is; both are the median's of five turns.
 func BenchmarkProxy(b *testing.B) {
 	engine(b)
-	direct, proxied := startWith(b, kafkas, false), startWith(b, kafkas, true)
+	direct, proxied := startWith(b, kafkas, docker.Options{}), startWith(b, kafkas, docker.Options{Messages: true})
 	direct.inSync()
 	proxied.inSync()
 	produce := func(c *cluster, opt load.Options) *load.Result {
