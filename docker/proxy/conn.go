@@ -13,8 +13,6 @@ import (
 // Bounds of connections.
 const (
 	dialBound = 10 * time.Second // as Kafka's socket.connection.setup.timeout.ms
-	// An opener that closes while nothing answers for so long has given the attempt up: nothing of it may arrive later.
-	dialPatience = 500 * time.Millisecond
 	// lateBound is how long the answer to a message that came late is awaited, which nobody is there to hear.
 	lateBound = 30 * time.Second
 )
@@ -56,7 +54,8 @@ func (p *Proxy) pass(opener *net.TCPConn) {
 	both.Wait()
 }
 
-// lead opens the way on; nil if there is none.
+// lead opens the way on; nil if there is none. Where the first packet had to be sent again, its opener's own would have had to be, too: one that has closed
+// meanwhile has given the attempt up, and nothing of it may arrive. How long it took by the clock tells less: on a busy machine the proxy itself may be late.
 func (p *Proxy) lead(opener *net.TCPConn) (Route, *net.TCPConn) {
 	route, err := p.opt.Route(opener)
 	if err != nil {
@@ -68,13 +67,12 @@ func (p *Proxy) lead(opener *net.TCPConn) (Route, *net.TCPConn) {
 	if dial == nil {
 		dial = Plain
 	}
-	begun := time.Now()
 	conn, err := dial(ctx, route.To)
 	if err != nil {
 		return route, nil
 	}
 	target, ok := conn.(*net.TCPConn)
-	if !ok || time.Since(begun) > dialPatience && closed(opener) {
+	if !ok || sentAgain(target) && closed(opener) {
 		reset(conn)
 		return route, nil
 	}

@@ -69,12 +69,25 @@ func setUserTimeout(c *net.TCPConn, d time.Duration) {
 const tcpEstablished = 1
 
 // closed reports whether the peer has closed a connection, be it behind bytes that were not read yet.
-func closed(c *net.TCPConn) (is bool) {
+func closed(c *net.TCPConn) bool {
+	info := told(c)
+	return info != nil && info.State != tcpEstablished
+}
+
+// sentAgain reports whether something that was sent had to be sent again; of a connection that is just open that is its first packet.
+func sentAgain(c *net.TCPConn) bool {
+	info := told(c)
+	return info != nil && info.Total_retrans > 0
+}
+
+// told is what the kernel tells of a connection (tcp(7), TCP_INFO); nil if it tells nothing.
+func told(c *net.TCPConn) (info *unix.TCPInfo) {
 	control(c, func(fd int) {
-		info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
-		is = err == nil && info.State != tcpEstablished
+		if got, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
+			info = got
+		}
 	})
-	return is
+	return info
 }
 
 func control(c *net.TCPConn, do func(fd int)) {
