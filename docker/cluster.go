@@ -121,7 +121,7 @@ func newCluster(env *Env, engine *Engine, opt Options) (*Cluster, error) {
 		opt: opt, env: env, engine: engine, owner: own, network: "tidemark-" + own.run,
 		http: &http.Client{Transport: transport}, isr: map[history.Partition]int32{},
 		losses: ledger{shares: map[link]float64{}, ended: map[link]int64{}}, catches: catches{inForce: map[int]*catch{}},
-		late: late{links: map[link]bool{}},
+		late: late{links: map[link][]*machine{}},
 	}
 	if opt.Target != nil {
 		for i, n := range opt.Site.Nodes {

@@ -17,8 +17,8 @@ import (
 type late struct {
 	mu    sync.Mutex
 	means means
-	why   string // there is no netem
-	links map[link]bool
+	why   string              // there is no netem
+	links map[link][]*machine // where each lag is in force
 }
 
 // means is by what packets are delayed.
@@ -60,90 +60,87 @@ func (c *Cluster) prepareLags() error {
 
 // Lag delays what goes from one broker to another: by netem where it leaves the sender's namespace, or in the proxies that its connections pass.
 func (c *Cluster) Lag(from, to history.BrokerID, l world.Lag) (detail string, err error) {
-	err = l.Check()
+	wrong := func(err error) (string, error) { return "", fmt.Errorf("lag %d to %d: %w", from, to, err) }
+	src, dst, err := c.ends(from, to)
 	if err == nil {
-		detail, err = c.lag(from, to, func(late bool) error {
-			if late {
-				return errors.New("it is late already")
-			}
-			return nil
-		}, l)
+		err = l.Check()
 	}
 	if err != nil {
-		return "", fmt.Errorf("lag %d to %d: %w", from, to, err)
+		return wrong(err)
+	}
+	c.late.mu.Lock()
+	defer c.late.mu.Unlock()
+	at := link{from, to}
+	if len(c.late.links[at]) > 0 {
+		return wrong(errors.New("it is late already"))
+	}
+	// A connection passes the proxy of who opened it, so what goes from one to the other passes either's.
+	machines := []*machine{src, dst}
+	switch c.late.means {
+	case byNetem:
+		machines, detail = machines[:1], "by netem"
+	case byProxy:
+		if src == c.keeper || dst == c.keeper {
+			return wrong(fmt.Errorf("a proxy stands between brokers alone, not before a ZooKeeper, and %s", c.late.why))
+		}
+		detail = "by a proxy, as " + c.late.why
+	default:
+		return wrong(errNoLag)
+	}
+	ctx, cancel := context.WithTimeout(c.env.ctx, engineBound)
+	defer cancel()
+	for _, m := range machines {
+		if c.late.means == byNetem {
+			err = m.agent.Lag(ctx, agent.Lag{Peer: dst.ip(), Lag: l})
+		} else {
+			err = m.agent.LagBytes(ctx, agent.Bytes{Link: world.Link{From: from, To: to}, Lag: l})
+		}
+		if err != nil {
+			return wrong(errors.Join(err, c.endLag(ctx, at, dst)))
+		}
+		c.late.links[at] = append(c.late.links[at], m)
 	}
 	return detail, nil
 }
 
 // EndLag ends what Lag began.
 func (c *Cluster) EndLag(from, to history.BrokerID) error {
-	_, err := c.lag(from, to, func(late bool) error {
-		if !late {
-			return errors.New("nothing is late")
+	_, dst, err := c.ends(from, to)
+	if err == nil {
+		c.late.mu.Lock()
+		defer c.late.mu.Unlock()
+		at := link{from, to}
+		if len(c.late.links[at]) == 0 {
+			err = errors.New("nothing is late")
+		} else {
+			ctx, cancel := context.WithTimeout(c.env.ctx, engineBound)
+			defer cancel()
+			err = c.endLag(ctx, at, dst)
 		}
-		return nil
-	}, world.Lag{})
+	}
 	if err != nil {
 		return fmt.Errorf("end the lag %d to %d: %w", from, to, err)
 	}
 	return nil
 }
 
-// lag begins a lag on a link, or ends it if it is none, where what is there may be so.
-func (c *Cluster) lag(from, to history.BrokerID, may func(late bool) error, l world.Lag) (detail string, err error) {
-	src, dst, err := c.ends(from, to)
-	if err != nil {
-		return "", err
-	}
-	c.late.mu.Lock()
-	defer c.late.mu.Unlock()
-	at := link{from, to}
-	if err := may(c.late.links[at]); err != nil {
-		return "", err
-	}
-	ctx, cancel := context.WithTimeout(c.env.ctx, engineBound)
-	defer cancel()
-	begins := l != world.Lag{}
-	switch c.late.means {
-	case byNetem:
-		detail = "by netem"
-		if begins {
-			err = src.agent.Lag(ctx, agent.Lag{Peer: dst.ip(), Lag: l})
+// endLag ends the lag of a link, under the lock, wherever it is not ended yet: after an error it is called again for what is left.
+func (c *Cluster) endLag(ctx context.Context, at link, dst *machine) (err error) {
+	for len(c.late.links[at]) > 0 {
+		left := c.late.links[at]
+		m := left[len(left)-1]
+		if c.late.means == byNetem {
+			err = m.agent.EndLag(ctx, dst.ip())
 		} else {
-			err = src.agent.EndLag(ctx, dst.ip())
+			err = m.agent.EndLagBytes(ctx, world.Link{From: at.from, To: at.to})
 		}
-	case byProxy:
-		detail = "by a proxy, as " + c.late.why
-		if src == c.keeper || dst == c.keeper {
-			return "", fmt.Errorf("a proxy stands between brokers alone, not before a ZooKeeper, and %s", c.late.why)
+		if err != nil {
+			return err
 		}
-		on := agent.Bytes{Link: world.Link{From: from, To: to}, Lag: l}
-		// A connection passes the proxy of who opened it, so what goes from one to the other passes either's.
-		for i, m := range []*machine{src, dst} {
-			if begins {
-				err = m.agent.LagBytes(ctx, on)
-			} else {
-				err = errors.Join(err, m.agent.EndLagBytes(ctx, on.Link))
-			}
-			if begins && err != nil {
-				if i > 0 {
-					err = errors.Join(err, src.agent.EndLagBytes(ctx, on.Link))
-				}
-				break
-			}
-		}
-	default:
-		err = errNoLag
+		c.late.links[at] = left[:len(left)-1]
 	}
-	if err != nil {
-		return "", err
-	}
-	if begins {
-		c.late.links[at] = true
-	} else {
-		delete(c.late.links, at)
-	}
-	return detail, nil
+	delete(c.late.links, at)
+	return nil
 }
 
 // Transit sends one message from one broker's sidecar to the other's, and compares when it went with when it came: on one clock, which both read. It is a

@@ -167,7 +167,11 @@ func (l *lag) disturbed(k link) (is bool) {
 }
 
 // measured is how many messages a measurement sends at a time, an odd number: what one of them met by chance, or that one of them overtook, does not count.
-const measured = 3
+const measured = 5
+
+// silence is how long nothing arrives before that alone tells of a lag, where a fault ends before half of its lag is over. Machines by themselves are seldom
+// so slow.
+const silence = time.Second
 
 // measure tells how long messages take on some links, as the median of a few. A link over which one does not arrive in time is left out.
 func (l *lag) measure(links []link, timeout time.Duration) map[link]time.Duration {
@@ -212,7 +216,7 @@ func (l *lag) probe() (string, error) {
 		switch {
 		case !slices.Contains(still, k):
 			continue
-		case !arrived && wait < l.patience() && l.late(k, wait):
+		case !arrived && wait < l.patience() && wait >= l.quick[k]+min(l.line.Fault.By/2, silence):
 			said = append(said, fmt.Sprintf("more than %s on %v, %s before", brief(wait), k, brief(l.quick[k])))
 			continue
 		case !arrived:

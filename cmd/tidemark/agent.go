@@ -18,8 +18,8 @@ func agentCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "agent",
 		Short: "Serve one broker's network namespace (containers run this)",
-		Long: "Owns the network namespace that a broker's container joins: cuts and lossens its links by nftables, sends and awaits\n" +
-			"probes, and reads what the broker's files hold. The harness starts it; it needs CAP_NET_ADMIN.",
+		Long: "Owns the network namespace that a broker's container joins: cuts and lossens its links by nftables, delays them by\n" +
+			"netem, sends and awaits probes, passes connections on where faults concern them, and reads what the broker's files hold. The harness starts it; it needs CAP_NET_ADMIN.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if broker < 0 && history.BrokerID(broker) != history.ZooKeeper {

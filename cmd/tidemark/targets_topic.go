@@ -51,7 +51,7 @@ A file has an image and a command, and what else the broker needs. Texts of comm
         advertised.listeners=BROKER://{{.Address}}:9092,EXTERNAL://{{.Published}}
         log.dirs={{.Data}}
         {{.Properties}}
-    faults: [partition, kill, pause, stop, elect, reassign, freeze, loss]
+    faults: [partition, kill, pause, stop, elect, reassign, freeze, loss, lag]
     settings: {replica.lag.time.max.ms: 2000}
     eligible-leader-replicas: true
     startup: 7s
@@ -61,5 +61,6 @@ Templates are told {{.ID}}, {{.Address}} on the cluster's network, {{.Published}
 a key), {{.Data}} and {{.Metadata}} (directories of two volumes that outlive the process). A broker listens at 9092 for brokers, at 9094 for
 clients on this machine, and at 9093 for the controller quorum, where it has one. startup is about how long it takes until it takes part again:
 drawn plans leave it the time. It runs as root, and its command is the process that
-faults strike: a shell must end in exec.
+faults strike: a shell must end in exec. faults are some of those above, or all of them where it names none; faults on single messages are not
+among them. Where the kernel has no netem, a lag concerns what brokers send each other at 9092 and 9093, and nothing at other ports.
 `

@@ -85,9 +85,10 @@ What
     lag X | Y by 100ms        of the packets between two sides each arrives so much later: 10ms to 10s. lag X -> Y by 100ms: only those from X
                               to Y. Behind that jitter 50ms: by so much more or less at most, drawn for each; and reorder 0.1: that share,
                               0.01 to 0.5, is not late and overtakes. A connection keeps its order, so that what overtook waits there. A
-                              link has one lag at a time. A plan that is drawn has none unless --faults asks for lag. Containers take the
-                              kernel's netem for it; where that is missing a proxy delays the bytes of connections between brokers, and
-                              there is no reorder (doctor tells which)
+                              link has one lag at a time. It is seen by how long messages take; what is late by more than the fault lasts
+                              arrives behind its end. A plan that is drawn has none unless --faults names lag. Containers take the
+                              kernel's netem for it; where that is missing proxies delay the bytes of connections between brokers, and a
+                              plan with reorder is refused (doctor tells which)
     hold API requests X -> Y  such messages from X to Y stay under way, and with each what stands behind it on its connection, until the
                               fault ends. The API has Kafka's name: fetch, produce, alter-partition, broker-heartbeat, list-offsets,
                               init-producer-id and so on; raft is what controllers send each other, any is all of them. An answer is

@@ -1,6 +1,6 @@
 // Package agent is what runs in each broker's sidecar: it owns the network namespace that the broker joins, cuts and lossens
-// links there by nftables and delays them by netem, sends and awaits probes, stands on connections where messages are to meet faults, reads what the broker's files
-// hold, and wipes them. It needs CAP_NET_ADMIN and nothing else.
+// links there by nftables and delays them by netem, sends and awaits probes, stands on connections where messages are to meet
+// faults, reads what the broker's files hold, and wipes them. It needs CAP_NET_ADMIN and nothing else.
 package agent
 
 import (
@@ -26,8 +26,8 @@ const (
 	ControllerPort = 9093
 )
 
-// The ports at which an agent listens: the control API over TCP, probes from other agents over UDP and, where bytes of connections may be late, TCP. Probes of the broker's listeners
-// come at the ports of these, where the broker itself uses TCP alone.
+// The ports at which an agent listens: the control API over TCP, probes from other agents over UDP and, where bytes of connections
+// may be late, TCP. Probes of the broker's listeners come at the ports of these, where the broker itself uses TCP alone.
 const (
 	ControlPort = 9190
 	ProbePort   = 9191

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,11 +41,12 @@ type control interface {
 	RouteGet(to net.IP) ([]netlink.Route, error)
 	LinkByName(name string) (netlink.Link, error)
 	QdiscAdd(netlink.Qdisc) error
-	QdiscChange(netlink.Qdisc) error
+	QdiscReplace(netlink.Qdisc) error
 	QdiscDel(netlink.Qdisc) error
 	ClassAdd(netlink.Class) error
 	FilterAdd(netlink.Filter) error
 	FilterDel(netlink.Filter) error
+	FilterList(link netlink.Link, parent uint32) ([]netlink.Filter, error)
 }
 
 // shaper delays packets by netem: on the interface that leads to a peer, in a class of its own, to which a filter leads what is for that peer's address.
@@ -137,11 +139,7 @@ func (s *shaper) add(l Lag) error {
 		}
 		s.classes[l.Peer] = class
 	}
-	put := s.tc.QdiscAdd
-	if known {
-		put = s.tc.QdiscChange
-	}
-	if err := put(netem(link, netlink.MakeHandle(rootHandle, class), netlink.MakeHandle(class, 0), l.Lag)); err != nil {
+	if err := s.tc.QdiscReplace(netem(link, netlink.MakeHandle(rootHandle, class), netlink.MakeHandle(class, 0), l.Lag)); err != nil {
 		return fmt.Errorf("netem for %v: %w", l.Peer, err)
 	}
 	if err := s.tc.FilterAdd(toPeer(link, class, l.Peer)); err != nil {
@@ -151,7 +149,8 @@ func (s *shaper) add(l Lag) error {
 	return nil
 }
 
-// end lets what goes to a peer pass at once. The class stays, for what is under way in it.
+// end lets what goes to a peer pass at once, and looks whether its filter is gone: it alone, the other peers' stay. The class stays, for what is under way
+// in it. After an error it may be called again.
 func (s *shaper) end(peer netip.Addr) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,8 +161,16 @@ func (s *shaper) end(peer netip.Addr) error {
 	if err != nil {
 		return err
 	}
-	if err := s.tc.FilterDel(toPeer(link, s.classes[peer], peer)); err != nil {
+	own := toPeer(link, s.classes[peer], peer)
+	if err := s.tc.FilterDel(own); err != nil && !errors.Is(err, unix.ENOENT) {
 		return fmt.Errorf("the filter for %v: %w", peer, err)
+	}
+	left, err := s.tc.FilterList(&netlink.GenericLink{LinkAttrs: netlink.LinkAttrs{Index: link}}, own.Parent)
+	if err != nil {
+		return fmt.Errorf("whether the filter for %v is gone: %w", peer, err)
+	}
+	if slices.ContainsFunc(left, func(f netlink.Filter) bool { return f.Attrs().Priority == own.Priority }) {
+		return fmt.Errorf("the filter for %v is still there, though the kernel removed it", peer)
 	}
 	delete(s.late, peer)
 	return nil

@@ -24,8 +24,7 @@ func rated(q netlink.Qdisc) netlink.Qdisc {
 	return q
 }
 
-func (s slow) QdiscAdd(q netlink.Qdisc) error    { return s.Handle.QdiscAdd(rated(q)) }
-func (s slow) QdiscChange(q netlink.Qdisc) error { return s.Handle.QdiscChange(rated(q)) }
+func (s slow) QdiscReplace(q netlink.Qdisc) error { return s.Handle.QdiscReplace(rated(q)) }
 
 // TestThePacketsOfAPeerGoToItsClass asks the kernel, in a network namespace of the test's own: what is for a peer goes to its class while that is late, and
 // what is for others never does.
@@ -83,7 +82,11 @@ func TestThePacketsOfAPeerGoToItsClass(t *testing.T) {
 	if got := passed(); got != 1 {
 		t.Errorf("%d packets in the peer's class, expected the one that was for it", got)
 	}
+	must(s.add(Lag{other, world.Lag{By: time.Second}}))
 	must(s.end(peer))
+	if left, err := h.FilterList(near, netlink.MakeHandle(rootHandle, 0)); err != nil || len(left) == 0 {
+		t.Errorf("%d filters, %v, expected that the other peer's stays", len(left), err)
+	}
 	send(peer)
 	if got := passed(); got != 1 {
 		t.Errorf("%d packets in the peer's class, expected no more once nothing is late", got)

@@ -3,8 +3,10 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +21,8 @@ import (
 type fakeControl struct {
 	said    []string
 	without string // a kind of qdisc that the kernel has not
+	filters map[uint16]netlink.Filter
+	sticky  bool // filters are not removed, though it says so
 }
 
 func (f *fakeControl) say(format string, args ...any) error {
@@ -55,9 +59,9 @@ func ticks(n uint32) time.Duration {
 	return (time.Duration(float64(n)/netlink.TickInUsec()) * time.Microsecond).Round(time.Millisecond)
 }
 
-func (f *fakeControl) QdiscAdd(q netlink.Qdisc) error    { return f.qdisc("add", q) }
-func (f *fakeControl) QdiscChange(q netlink.Qdisc) error { return f.qdisc("change", q) }
-func (f *fakeControl) QdiscDel(q netlink.Qdisc) error    { return f.qdisc("del", q) }
+func (f *fakeControl) QdiscAdd(q netlink.Qdisc) error     { return f.qdisc("add", q) }
+func (f *fakeControl) QdiscReplace(q netlink.Qdisc) error { return f.qdisc("replace", q) }
+func (f *fakeControl) QdiscDel(q netlink.Qdisc) error     { return f.qdisc("del", q) }
 
 func (f *fakeControl) ClassAdd(c netlink.Class) error {
 	a := c.Attrs()
@@ -74,8 +78,27 @@ func (f *fakeControl) filter(verb string, l netlink.Filter) error {
 		k.Val, k.Mask, k.Off, netlink.HandleStr(u.ClassId))
 }
 
-func (f *fakeControl) FilterAdd(l netlink.Filter) error { return f.filter("add", l) }
-func (f *fakeControl) FilterDel(l netlink.Filter) error { return f.filter("del", l) }
+func (f *fakeControl) FilterAdd(l netlink.Filter) error {
+	if f.filters == nil {
+		f.filters = map[uint16]netlink.Filter{}
+	}
+	f.filters[l.Attrs().Priority] = l
+	return f.filter("add", l)
+}
+
+func (f *fakeControl) FilterDel(l netlink.Filter) error {
+	if _, there := f.filters[l.Attrs().Priority]; !there {
+		return unix.ENOENT
+	}
+	if !f.sticky {
+		delete(f.filters, l.Attrs().Priority)
+	}
+	return f.filter("del", l)
+}
+
+func (f *fakeControl) FilterList(netlink.Link, uint32) ([]netlink.Filter, error) {
+	return slices.Collect(maps.Values(f.filters)), nil
+}
 
 func shaping(f *fakeControl) *shaper {
 	s := newShaper()
@@ -100,19 +123,28 @@ func TestNetemOnTheWayToAPeer(t *testing.T) {
 	}
 	want := `qdisc add dev 7 parent root handle 1:0 htb
 class add dev 7 parent 1:0 classid 1:2 htb
-qdisc add dev 7 parent 1:2 handle 2:0 netem delay 100ms jitter 50ms reorder 10.0% gap 1 limit 100000
+qdisc replace dev 7 parent 1:2 handle 2:0 netem delay 100ms jitter 50ms reorder 10.0% gap 1 limit 100000
 filter add dev 7 parent 1:0 protocol 0x800 prio 2 u32 match u32 0xa000002 0xffffffff at 16 flowid 1:2
 class add dev 7 parent 1:0 classid 1:3 htb
-qdisc add dev 7 parent 1:3 handle 3:0 netem delay 10s jitter 0s reorder 0.0% gap 0 limit 100000
+qdisc replace dev 7 parent 1:3 handle 3:0 netem delay 10s jitter 0s reorder 0.0% gap 0 limit 100000
 filter add dev 7 parent 1:0 protocol 0x800 prio 3 u32 match u32 0xa000003 0xffffffff at 16 flowid 1:3
 filter del dev 7 parent 1:0 protocol 0x800 prio 2 u32 match u32 0xa000002 0xffffffff at 16 flowid 1:2
-qdisc change dev 7 parent 1:2 handle 2:0 netem delay 200ms jitter 0s reorder 0.0% gap 0 limit 100000
+qdisc replace dev 7 parent 1:2 handle 2:0 netem delay 200ms jitter 0s reorder 0.0% gap 0 limit 100000
 filter add dev 7 parent 1:0 protocol 0x800 prio 2 u32 match u32 0xa000002 0xffffffff at 16 flowid 1:2`
 	if got := strings.Join(f.said, "\n"); got != want {
 		t.Errorf("the kernel was asked for\n%s\nexpected\n%s", got, want)
 	}
 	if s.add(Lag{two, world.Lag{By: time.Second}}) == nil || s.end(netip.MustParseAddr("10.0.0.4")) == nil || s.add(Lag{netip.MustParseAddr("::1"), world.Lag{By: time.Second}}) == nil {
 		t.Error("a second lag, the end of none, or a peer that has no IPv4 address was taken")
+	}
+	// What the kernel says that it removed is looked for: a lag that stays is told, and ends when it is tried again.
+	f.sticky = true
+	if err := s.end(three); err == nil || !strings.Contains(err.Error(), "still there") {
+		t.Errorf("a filter that stayed gave %v", err)
+	}
+	f.sticky = false
+	if err := s.end(three); err != nil || len(f.filters) != 1 {
+		t.Errorf("%v, %d filters left, expected that of the other peer", err, len(f.filters))
 	}
 }
 

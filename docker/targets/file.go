@@ -38,9 +38,10 @@ type Place struct {
 	Metadata   string // directory of another volume
 }
 
-// fileFaults are what the file may list: what needs nothing of a broker but Kafka's protocol and its process.
+// fileFaults are what the file may list: what needs nothing of a broker but Kafka's protocol, its process and, for a lag without netem, the ports at
+// which brokers reach each other.
 var fileFaults = []world.Ability{
-	world.CanPartition, world.CanKill, world.CanPause, world.CanStop, world.CanElect, world.CanReassign, world.CanFreeze, world.CanLoss,
+	world.CanPartition, world.CanKill, world.CanPause, world.CanStop, world.CanElect, world.CanReassign, world.CanFreeze, world.CanLoss, world.CanLag,
 }
 
 // startupMax bounds how long a broker may be said to take to start.
