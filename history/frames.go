@@ -43,14 +43,8 @@ func newFrameReader(r io.Reader, frameMax int) (*frameReader, error) {
 
 // next returns the next frame's contents, valid until the call after; io.EOF after the last, a *damage where the file is cut or corrupt.
 func (f *frameReader) next() ([]byte, error) {
-	f.frame = f.frame[:0]
-	err := f.cut()
-	switch {
-	case err == io.EOF && len(f.frame) == 0:
-		return nil, io.EOF
-	case err == io.EOF || err == io.ErrUnexpectedEOF:
-		return nil, &damage{fmt.Sprintf("cut inside frame %d: the last %d bytes, from byte %d on, are left out", f.count, len(f.frame), f.at)}
-	case err != nil:
+	err := f.whole()
+	if err != nil {
 		return nil, err
 	}
 	f.lines, err = f.decoder.DecodeAll(f.frame, f.lines[:0])
@@ -60,9 +54,36 @@ func (f *frameReader) next() ([]byte, error) {
 	if err != nil {
 		return nil, f.corrupt(err.Error())
 	}
+	f.pass()
+	return f.lines, nil
+}
+
+// skip is next without the contents.
+func (f *frameReader) skip() error {
+	err := f.whole()
+	if err == nil {
+		f.pass()
+	}
+	return err
+}
+
+// pass goes on behind a whole frame.
+func (f *frameReader) pass() {
 	f.at += int64(len(f.frame))
 	f.count++
-	return f.lines, nil
+}
+
+// whole reads one frame; io.EOF if there is none, a *damage where the file ends inside it.
+func (f *frameReader) whole() error {
+	f.frame = f.frame[:0]
+	err := f.cut()
+	switch {
+	case err == io.EOF && len(f.frame) == 0:
+		return io.EOF
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		return &damage{fmt.Sprintf("cut inside frame %d: the last %d bytes, from byte %d on, are left out", f.count, len(f.frame), f.at)}
+	}
+	return err
 }
 
 // corrupt is damage inside a file: nothing behind it can be trusted.

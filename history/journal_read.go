@@ -183,6 +183,31 @@ func ReadJournalRun(r io.Reader) (*Run, error) {
 	return j.run, nil
 }
 
+// SkimJournal looks, without reading what it tells, whether a journal ends with a whole frame and has more of them than the one that says whose it is. The
+// text says what is missing, "" if nothing is that can be seen so.
+func SkimJournal(r io.Reader) (missing string, err error) {
+	frames, err := newFrameReader(r, frameBytesMax)
+	if err != nil {
+		return "", err
+	}
+	defer frames.close()
+	first, err := frames.next()
+	alone := err == nil && bytes.Count(first, []byte("\n")) <= 1 && bytes.Contains(first, []byte(journalRun))
+	for err == nil {
+		err = frames.skip()
+	}
+	var d *damage
+	switch {
+	case errors.As(err, &d):
+		return d.reason, nil
+	case err != io.EOF:
+		return "", fmt.Errorf("reading a journal: %w", err)
+	case alone && frames.count == 1:
+		return "nothing stands behind its first line", nil
+	}
+	return "", nil
+}
+
 // readFormat reads the first line.
 func (j *journalReader) readFormat() {
 	j.open('{')

@@ -57,7 +57,7 @@ func TestDocumentedResults(t *testing.T) {
 		reflect.TypeFor[checker.Finding](), reflect.TypeFor[checker.Implied](), reflect.TypeFor[checker.Witness](), reflect.TypeFor[checker.Removal](),
 		reflect.TypeFor[checker.InForce](), reflect.TypeFor[checker.Contract](), reflect.TypeFor[checker.Stats](), reflect.TypeFor[checker.Second](),
 		reflect.TypeFor[linear.Stretch](), reflect.TypeFor[history.Step](), reflect.TypeFor[history.Ground](), reflect.TypeFor[history.Listeners](),
-		reflect.TypeFor[Shrunk](),
+		reflect.TypeFor[Shrunk](), reflect.TypeFor[Journal](),
 	} {
 		for _, name := range fieldNames(of) {
 			told(name)

@@ -30,6 +30,7 @@ const outcomeFormat = 1
 //	wallSeconds  seconds of real time that the run took
 //	truncated    what is missing of the journal; "" if nothing
 //	underWay     true as long as the run has neither come to its end nor to trouble; left out otherwise
+//	history      which file the verdict was given on, Journal: its bytes and their sha256; left out by older builds, and where there is none
 //	ground       of a run in containers, history.Ground: engine, kernel, image, and each broker's listeners
 //	shrunk       of a failing run that was shrunk: the plan that is left, and the line that replays it
 //	verdict      checker.Verdict: status, reason, findings with their witnesses, contract, stats, porcupine (the second judge)
@@ -45,6 +46,7 @@ type Outcome struct {
 	Wall      float64         // seconds of real time that the run took
 	Truncated string          // what is missing of the journal
 	UnderWay  bool            // the run has begun and not yet told how it ended: it goes on, or its harness was killed
+	Journal   *Journal        // which history was judged; nil is the one that lies in the directory when it is told
 	Ground    *history.Ground // what a run in containers stood on; nil of a simulated one
 	Shrunk    *Shrunk         // what shrinking left of the run; nil if it was not shrunk
 }
@@ -66,6 +68,7 @@ type storedOutcome struct {
 	Wall      float64         `json:"wallSeconds"`
 	Truncated string          `json:"truncated"`
 	UnderWay  bool            `json:"underWay,omitempty"`
+	Journal   *Journal        `json:"history,omitempty"`
 	Ground    *history.Ground `json:"ground,omitempty"`
 	Shrunk    *Shrunk         `json:"shrunk,omitempty"`
 	Verdict   checker.Verdict `json:"verdict"`
@@ -74,8 +77,14 @@ type storedOutcome struct {
 // Finish writes results.json and report.html, and porcupine.html if porcupine objects, also over those of an earlier check. None is put in place before
 // all are written, and results.json, which is what is believed, last: so page and results tell the same verdict, also where the disk is full.
 func (d Dir) Finish(o Outcome, h *history.History) error {
+	if o.Journal == nil && !o.UnderWay { // of a run under way it grows
+		var err error
+		if o.Journal, err = d.journal(); err != nil {
+			return err
+		}
+	}
 	text, err := json.MarshalIndent(storedOutcome{
-		Format: outcomeFormat, Seed: o.Run.Seed, Started: o.Run.Started, Hash: o.Hash, Replay: o.Replay, Wall: o.Wall, Truncated: o.Truncated, UnderWay: o.UnderWay, Ground: o.Ground, Shrunk: o.Shrunk,
+		Format: outcomeFormat, Seed: o.Run.Seed, Started: o.Run.Started, Hash: o.Hash, Replay: o.Replay, Wall: o.Wall, Truncated: o.Truncated, UnderWay: o.UnderWay, Journal: o.Journal, Ground: o.Ground, Shrunk: o.Shrunk,
 		Verdict: o.Verdict,
 	}, "", "  ")
 	if err != nil {
@@ -178,5 +187,5 @@ func DecodeOutcome(text []byte, run history.Run) (Outcome, error) {
 	if err := s.credible(run); err != nil {
 		return Outcome{}, err
 	}
-	return Outcome{Run: run, Verdict: s.Verdict, Hash: s.Hash, Replay: s.Replay, Wall: s.Wall, Truncated: s.Truncated, UnderWay: s.UnderWay, Ground: s.Ground, Shrunk: s.Shrunk}, nil
+	return Outcome{Run: run, Verdict: s.Verdict, Hash: s.Hash, Replay: s.Replay, Wall: s.Wall, Truncated: s.Truncated, UnderWay: s.UnderWay, Journal: s.Journal, Ground: s.Ground, Shrunk: s.Shrunk}, nil
 }

@@ -48,6 +48,10 @@ func TestRunDirectoryRoundTrip(t *testing.T) {
 		t.Errorf("history: %q, %v, expected what was written", truncated, err)
 	}
 	got, err := d.Outcome()
+	if got.Journal == nil || d.Judged(got) != nil {
+		t.Errorf("outcome of the history %+v, %v, expected the one that was written", got.Journal, d.Judged(got))
+	}
+	got.Journal = nil
 	if err != nil || !reflect.DeepEqual(got, o) {
 		t.Errorf("outcome %+v, %v, expected %+v", got, err, o)
 	}

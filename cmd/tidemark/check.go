@@ -62,6 +62,9 @@ func checkCommand() *cobra.Command {
 			if err := d.OwnPlan(run); err != nil {
 				fmt.Fprintln(c.ErrOrStderr(), "tidemark:", err)
 			}
+			if err := d.Judged(before); err != nil {
+				fmt.Fprintln(c.ErrOrStderr(), "tidemark:", err)
+			}
 			res, truncated, err := harness.Recheck(d, run)
 			if err != nil {
 				return usage(err)

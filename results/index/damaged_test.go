@@ -3,14 +3,19 @@ package index
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"tidemark/checker"
 	"tidemark/history"
+	"tidemark/results"
 )
 
 // TestNoContradictionIsBelieved: a run whose files do not fit together, or are of another version, is damaged, with what does not fit, and never
@@ -166,7 +171,7 @@ func TestAHistoryOfAnotherRunIsDamage(t *testing.T) {
 		{&history.Run{Format: 1, Seed: 9, World: "sim"}, `its started is "0001-01-01T00:00:00Z", expected "2026-11-30T02:01:02Z"`},
 	} {
 		_ = os.Remove(path)
-		if err := history.WriteJournal(path, c.of, &history.History{}); err != nil {
+		if err := history.WriteJournal(path, c.of, &history.History{Marks: []history.Mark{{Name: "end"}}}); err != nil {
 			t.Fatal(err)
 		}
 		if r := look(); r.Damaged != (c.says != "") || !strings.Contains(r.Reason, c.says) {
@@ -179,6 +184,96 @@ func TestAHistoryOfAnotherRunIsDamage(t *testing.T) {
 	if r := look(); !r.Damaged || r.Status != "" {
 		t.Errorf("%+v, expected damage", r)
 	}
+}
+
+// TestAHistoryThatWasChangedIsDamage: results say on which history their verdict was given, so that one byte that flipped, or an end that is gone, is seen without
+// reading what it tells; by a server, too, which reads no history twice that nobody wrote to. Of results of older builds only an end that is gone is.
+func TestAHistoryThatWasChangedIsDamage(t *testing.T) {
+	run := history.Run{Format: 1, Seed: 7, World: "docker", Started: noon.Add(-time.Hour)}
+	h := &history.History{}
+	for n := range 100_000 { // more than a frame
+		h.Marks = append(h.Marks, history.Mark{Index: int64(n), Name: "load"})
+	}
+	flip := func(text []byte) []byte {
+		text[len(text)/2] ^= 1
+		return text
+	}
+	for _, c := range []struct {
+		what   string
+		change func(text []byte) []byte
+		says   string // "" is believed
+		older  string // of results that do not say which history was judged
+	}{
+		{"as it was judged", func(text []byte) []byte { return text }, "", ""},
+		{"a byte that flipped", flip, "history.ndjson.zst: not the history that was judged: its sha256 is ", ""},
+		{"its first line", func(text []byte) []byte { return text[:firstFrame(t, &run)] }, "not the history that was judged: it has ", "history.ndjson.zst: is not whole: nothing stands behind its first line, expected the history that makes the run valid"},
+		{"its end gone", func(text []byte) []byte { return text[:len(text)-3] }, "not the history that was judged: it has ", "history.ndjson.zst: is not whole: cut inside frame "},
+		{"something behind it", func(text []byte) []byte { return append(text, "garbage"...) }, "not the history that was judged: it has ", "history.ndjson.zst: is not whole: frame "},
+		{"half of its first line", func(text []byte) []byte { return text[:9] }, "not the history that was judged: it has 9 bytes, expected ", "history.ndjson.zst: is not whole: cut inside frame 0"},
+	} {
+		root := t.TempDir()
+		d, err := results.Create(root, run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.WriteHistory(h); err != nil {
+			t.Fatal(err)
+		}
+		o := results.Outcome{Run: run, Replay: "tidemark replay", Verdict: checker.Verdict{Format: 1, Checker: "tidemark-0", Status: checker.Valid, Reason: "r", Contract: checker.ContractOf(run)}}
+		if err := d.Finish(o, h); err != nil {
+			t.Fatal(err)
+		}
+		s := server(t, root)
+		listed := func(says string) {
+			t.Helper()
+			x, err := Read(root, noon)
+			if err != nil || len(x.Runs) != 1 || x.Runs[0].Damaged != (says != "") || !strings.Contains(x.Runs[0].Reason, says) {
+				t.Errorf("%s: %+v, %v, expected %q", c.what, x.Runs, err, says)
+			}
+			if served := ask(s, http.MethodGet, "/index.json", "localhost").Body.String(); strings.Contains(served, `"damaged": true`) != (says != "") {
+				t.Errorf("%s: served %s, expected %q", c.what, served, says)
+			}
+		}
+		listed("")
+		listed("")
+		text, err := os.ReadFile(d.HistoryPath())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.WriteFile(d.HistoryPath(), c.change(text), 0o644), os.Chtimes(d.HistoryPath(), noon, noon)); err != nil {
+			t.Fatal(err)
+		}
+		listed(c.says)
+		if stored, err := d.Outcome(); err != nil || (d.Judged(stored) == nil) != (c.says == "") {
+			t.Errorf("%s: %v, judged %v, expected %q", c.what, err, d.Judged(stored), c.says)
+		}
+		name := filepath.Join(d.Path, outcomeFile)
+		if text, err = os.ReadFile(name); err != nil {
+			t.Fatal(err)
+		}
+		old := regexp.MustCompile(`(?s)"history": \{[^}]*\},`).ReplaceAll(text, nil)
+		if len(old) == len(text) {
+			t.Fatalf("%s says nothing of its history", text)
+		}
+		if err := os.WriteFile(name, old, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		listed(c.older)
+	}
+}
+
+// firstFrame is how many bytes of a run's journal its first line takes.
+func firstFrame(t *testing.T, run *history.Run) int {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), historyFile)
+	if err := history.WriteJournal(path, run, &history.History{}); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(info.Size())
 }
 
 // TestAPageOrPlanOfAnotherRunIsTold: a report that says that it is another run's is damage, as the row leads to it; a plan.txt that does not hold the run's plan is

@@ -62,7 +62,7 @@ const (
 )
 
 // readRun reads what the index tells of a run. It is lenient: a run of another format, or without a verdict, is listed as what it is.
-func readRun(root *os.Root, name string) Run {
+func readRun(root *os.Root, name string, seen *digests) Run {
 	dir := path.Join(runsDir, name)
 	r := Run{Name: name}
 	r.Started, _ = startOf(name) // as good as nothing if the name tells nothing
@@ -77,7 +77,7 @@ func readRun(root *os.Root, name string) Run {
 		return r
 	}
 	r.Started, r.Seed, r.World, r.Target, r.Bug = run.Started, run.Seed, clip(run.World, nameMax), clip(run.Target, nameMax), clip(run.Bug, nameMax)
-	o, err := readOutcome(root, name)
+	o, err := readOutcome(root, name, seen)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		r.Reason = "no verdict: the run is under way, or was interrupted"
@@ -98,7 +98,7 @@ func readRun(root *os.Root, name string) Run {
 }
 
 // readOutcome reads a run's results as package results does: what does not fit together has an error that says what does not.
-func readOutcome(root *os.Root, name string) (results.Outcome, error) {
+func readOutcome(root *os.Root, name string, seen *digests) (results.Outcome, error) {
 	dir := path.Join(runsDir, name)
 	text, err := readFile(root, path.Join(dir, runFile), runBytesMax)
 	if err != nil {
@@ -122,6 +122,9 @@ func readOutcome(root *os.Root, name string) (results.Outcome, error) {
 		return o, fmt.Errorf("%s: is gone or empty, expected the history that makes the run %s", historyFile, checker.Valid)
 	}
 	if err := owned(root, path.Join(dir, historyFile), run, results.OwnHistory); err != nil {
+		return o, fmt.Errorf("%s: %w", historyFile, err)
+	}
+	if err := judged(root, path.Join(dir, historyFile), o, seen); err != nil {
 		return o, fmt.Errorf("%s: %w", historyFile, err)
 	}
 	if err := owned(root, path.Join(dir, reportFile), run, results.OwnReport); err != nil {

@@ -33,6 +33,7 @@ import (
 type Server struct {
 	root *os.Root
 	now  func() time.Time
+	seen digests
 }
 
 // NewServer serves the index under a directory, as it is to be believed at the times that now tells.
@@ -41,7 +42,7 @@ func NewServer(dir string, now func() time.Time) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{root, now}, nil
+	return &Server{root: root, now: now}, nil
 }
 
 // Close ends the use of the directory.
@@ -215,7 +216,7 @@ func mimeOf(file string) string {
 
 // page makes a page of what stands on the disk now.
 func (s *Server) page(w http.ResponseWriter, r *http.Request, a asked) {
-	x, err := read(s.root, s.now())
+	x, err := read(s.root, s.now(), &s.seen)
 	if err != nil {
 		refuse(w, http.StatusInternalServerError, err.Error())
 		return

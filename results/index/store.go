@@ -193,10 +193,10 @@ func Read(root string, now time.Time) (Index, error) {
 		return Index{}, err
 	}
 	defer dir.Close() //nolint:errcheck // only read
-	return read(dir, now)
+	return read(dir, now, nil)
 }
 
-func read(root *os.Root, now time.Time) (Index, error) {
+func read(root *os.Root, now time.Time, seen *digests) (Index, error) {
 	var x Index
 	names, left, err := x.newest(root, campaignsDir, campaignsMax)
 	if err != nil {
@@ -229,7 +229,7 @@ func read(root *os.Root, now time.Time) (Index, error) {
 	}
 	x.Left += left
 	for _, name := range names {
-		x.Runs = append(x.Runs, readRun(root, name))
+		x.Runs = append(x.Runs, readRun(root, name, seen))
 	}
 	slices.SortStableFunc(x.Runs, func(a, b Run) int { return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(a.Name, b.Name)) })
 	return x, nil
