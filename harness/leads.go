@@ -49,21 +49,16 @@ func Pursue(ctx context.Context, run history.Run, more func() bool) (*Result, er
 
 // pursue carries a run out once more for every way of following a lead, until one of them breaks the contract as clients and logs tell, or more ends it. It
 // returns that one, with the lines, and how many runs it took; nil if none did. The error is the harness's own trouble, or ctx's end.
-func pursue(ctx context.Context, res *Result, leads []checker.Broken, more func() bool) (found *Result, lines []string, tried int, err error) {
-	plan, err := nemesis.Parse(res.Run.Plan)
-	if err != nil {
-		return nil, nil, 0, err
-	}
+func pursue(ctx context.Context, res *Result, leads []checker.Broken, more func() bool) (found *Result, added []string, tried int, err error) {
 	began, _ := loadBegan(res.History)
 	for _, lead := range leads[:min(len(leads), leadsMax)] {
-		end := time.Duration(lead.Time) - began + tailOfNemesis
+		on, _ := onward(res, time.Duration(lead.Time)-began+leadLength)
+		lines := planOf(on).Lines
 		for _, way := range leadLines(res, lead) {
 			if !more() {
 				return nil, nil, tried, nil
 			}
-			run := res.Run
-			run.Duration = max(run.Duration, end+leadLength)
-			run.Plan = nemesis.Plan{Lines: append(slices.Clip(plan.Lines), way...)}.String()
+			run := planned(on, append(slices.Clip(lines), way...))
 			tried++
 			again, err := Simulate(ctx, run, Watch{Blind: true})
 			switch {
@@ -74,9 +69,9 @@ func pursue(ctx context.Context, res *Result, leads []checker.Broken, more func(
 			}
 			if again.Verdict.Status == checker.Invalid {
 				for _, l := range way {
-					lines = append(lines, l.String())
+					added = append(added, l.String())
 				}
-				return again, lines, tried, nil
+				return again, added, tried, nil
 			}
 		}
 	}

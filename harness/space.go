@@ -198,7 +198,7 @@ var GeneratorHash = sync.OnceValue(func() string {
 			return fmt.Sprintf("none (draw %d: %v)", n, err)
 		}
 		_ = enc.Encode(run) // neither a run nor a hash can fail
-		split, err := varied(0, n, run, Near{At: run.Duration / 2}, false)
+		split, err := varied(0, n, run, nil, Near{At: run.Duration / 2}, false)
 		if err != nil {
 			return fmt.Sprintf("none (split %d: %v)", n, err)
 		}

@@ -78,10 +78,11 @@ const (
 
 // spark is a run to go on from.
 type spark struct {
-	run  history.Run
-	from Descent
-	near int
-	at   Near
+	run    history.Run
+	struck []time.Duration // when each line of its plan did, less than 0 for never
+	from   Descent
+	near   int
+	at     Near
 }
 
 // splits is what a hunt knows of what nearly happened. A run's number alone says what it may know: so a hunt is the same however many workers it has.
@@ -98,10 +99,11 @@ type splits struct {
 
 // ended is what is to be learned from a run; nothing if it failed.
 type ended struct {
-	run  history.Run
-	from Descent
-	at   NearKind // that it was split at
-	near []Near
+	run    history.Run
+	struck []time.Duration
+	from   Descent
+	at     NearKind // that it was split at
+	near   []Near
 }
 
 func newSplits(h Hunt) *splits {
@@ -128,7 +130,7 @@ func (s *splits) one(ctx context.Context, n int) (*Result, error) {
 		run, err = s.drawn(ctx, n)
 	} else {
 		e.from = Descent{from.from.First, append(slices.Clone(from.from.Splits), Split{n, from.near})}
-		run, err = varied(s.Master, n, from.run, from.at, s.Whole)
+		run, err = varied(s.Master, n, from.run, from.struck, from.at, s.Whole)
 	}
 	if err != nil {
 		return &Result{Run: run}, err
@@ -138,7 +140,8 @@ func (s *splits) one(ctx context.Context, n int) (*Result, error) {
 		res.From = e.from
 	}
 	if err == nil && res.Verdict.Status != checker.Invalid {
-		e.run, e.near = run, res.Near
+		e.near = res.Near
+		e.run, e.struck = beyond(res)
 	}
 	return res, err
 }
@@ -157,20 +160,21 @@ func (s *splits) drawn(ctx context.Context, n int) (history.Run, error) {
 		if step.Near >= len(res.Near) {
 			return run, fmt.Errorf("split %d@%d: only %d things nearly happened in the run before it", step.Near, step.Run, len(res.Near))
 		}
-		run, err = varied(s.Master, step.Run, run, res.Near[step.Near], s.Whole)
+		on, struck := beyond(res)
+		run, err = varied(s.Master, step.Run, on, struck, res.Near[step.Near], s.Whole)
 	}
 	return run, err
 }
 
 // varied is a run that goes like another until about a time, and ends soon after it unless it is to be whole.
-func varied(master uint64, n int, run history.Run, near Near, whole bool) (history.Run, error) {
+func varied(master uint64, n int, run history.Run, struck []time.Duration, near Near, whole bool) (history.Run, error) {
 	plan, err := nemesis.Parse(run.Plan)
 	if err != nil {
 		return run, err
 	}
 	space := Space(run)
 	space.Duration = (near.At + splitTail) * 6 / 5 // a generator leaves the last part to recovery
-	run.Plan = nemesis.Vary(world.Stream(master, "split", n), space, plan, near.At, near.About).String()
+	run.Plan = nemesis.Vary(world.Stream(master, "split", n), space, plan, struck, near.At, near.About).String()
 	if !whole {
 		run.Duration = min(run.Duration, (near.At + splitTail + tailOfNemesis).Round(time.Second))
 	}
@@ -231,7 +235,7 @@ func (s *splits) learn(n int, e ended) {
 			continue
 		}
 		had[near.NearKind] = true
-		x := spark{run: e.run, from: e.from, near: i, at: near}
+		x := spark{run: e.run, struck: e.struck, from: e.from, near: i, at: near}
 		kept := s.sparks[near.NearKind]
 		if len(kept) < sparksMax {
 			s.sparks[near.NearKind] = append(kept, x)

@@ -145,7 +145,7 @@ func TestSplitRunsMayBeWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	for whole, want := range map[bool]bool{true: true, false: false} {
-		split, err := varied(1, 5, run, Near{At: 3 * time.Second}, whole)
+		split, err := varied(1, 5, run, nil, Near{At: 3 * time.Second}, whole)
 		if err != nil || (split.Duration == run.Duration) != want {
 			t.Errorf("whole %v: %v of %v, %v", whole, split.Duration, run.Duration, err)
 		}

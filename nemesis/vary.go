@@ -11,8 +11,9 @@ import (
 
 // Vary draws a plan that differs from p around a time: something nearly happened then, and what is a little different may make it happen. A few changes,
 // each drawn by itself: faults around that time, or all behind it, come anew; one that is there moves, lasts another while, goes, or becomes another. It
-// knows nothing of what nearly happened.
-func Vary(rnd *rand.Rand, s Space, p Plan, at time.Duration, about Concern) Plan {
+// knows nothing of what nearly happened. Struck is when each line of p struck, less than 0 for one that never did; nil is when each begins to
+// look for what it waits for.
+func Vary(rnd *rand.Rand, s Space, p Plan, struck []time.Duration, at time.Duration, about Concern) Plan {
 	s.Can = s.Useful()
 	if len(s.Can) == 0 || len(s.Partitions) == 0 {
 		return p
@@ -27,13 +28,28 @@ func Vary(rnd *rand.Rand, s Space, p Plan, at time.Duration, about Concern) Plan
 	if slices.Contains(s.Partitions, about.Partition) && d.chance(0.7) {
 		d.parts = []history.Partition{about.Partition}
 	}
-	v := variation{drawer: d, lines: slices.Clone(p.Lines), at: at, about: about.Brokers}
-	v.change()
-	for n := 1; n < changesMax && d.chance(0.7); n++ {
-		v.change()
+	v := variation{drawer: d, at: at, about: about.Brokers}
+	for i, l := range p.Lines {
+		v.lines = append(v.lines, drawn{l, l.Trigger.At})
+		if struck != nil {
+			v.lines[i].at = struck[i]
+		}
 	}
-	v.lines = slices.DeleteFunc(v.lines, func(l Line) bool { return l.Trigger.At >= s.Duration })
-	return Plan{Lines: v.lines[:min(len(v.lines), generateMax)]}
+	if len(about.Brokers) > 1 && d.chance(0.3) {
+		v.belie()
+	} else {
+		v.change()
+		for n := 1; n < changesMax && d.chance(0.7); n++ {
+			v.change()
+		}
+	}
+	var out Plan
+	for _, l := range v.lines {
+		if l.Trigger.At < s.Duration && len(out.Lines) < generateMax {
+			out.Lines = append(out.Lines, l.Line)
+		}
+	}
+	return out
 }
 
 // Concern is whom something concerns.
@@ -48,7 +64,7 @@ const changesMax = 8
 // variation is a plan in the making.
 type variation struct {
 	*drawer
-	lines []Line
+	lines []drawn // and when each strikes, less than 0 for never
 	at    time.Duration
 	about []history.BrokerID
 }
@@ -58,7 +74,7 @@ func (v *variation) change() {
 	i, found := v.near(whichever)
 	switch x := v.rnd.Float64(); {
 	case x < 0.05: // what comes behind is drawn anew
-		v.lines = slices.DeleteFunc(v.lines, func(l Line) bool { return l.Trigger.At > v.at })
+		v.lines = slices.DeleteFunc(v.lines, func(l drawn) bool { return l.at > v.at || l.Trigger.At > v.at })
 		v.scene(v.at + v.span(100*time.Microsecond, time.Second))
 		v.keep()
 	case x < 0.25:
@@ -66,7 +82,7 @@ func (v *variation) change() {
 	case x < 0.5 || !found:
 		v.insert(v.moment())
 	case x < 0.6: // it comes a little sooner or later
-		v.lines[i].Trigger.At = neat(max(0, v.lines[i].Trigger.At+v.signed(time.Millisecond, v.telling)))
+		v.shift(&v.lines[i], v.signed(time.Millisecond, v.telling))
 	case x < 0.74 && v.lines[i].For > 0:
 		v.lines[i].For = v.until(v.lines[i])
 	case x < 0.85:
@@ -89,11 +105,22 @@ func (v *variation) otherwise() {
 // whichever is any line.
 func whichever(Line) bool { return true }
 
-// near draws a line that is such, and that strikes, or begins to look for its event, before the time, and not long before.
+// shift has a line strike later, or sooner: behind its event, if it waits for one.
+func (v *variation) shift(l *drawn, by time.Duration) {
+	when := &l.Trigger.At
+	if l.Trigger.Kind != AtTime {
+		when = &l.Trigger.Plus
+	}
+	was := *when
+	*when = neat(max(0, was+by))
+	l.at += *when - was
+}
+
+// near draws a line that is such, and that strikes before the time, and not long before.
 func (v *variation) near(such func(Line) bool) (i int, found bool) {
 	var close []int
 	for i, l := range v.lines {
-		if l.Trigger.At >= v.at-4*v.telling && l.Trigger.At <= v.at && such(l) {
+		if l.at >= max(0, v.at-4*v.telling) && l.at <= v.at && such(l.Line) {
 			close = append(close, i)
 		}
 	}
@@ -101,7 +128,7 @@ func (v *variation) near(such func(Line) bool) (i int, found bool) {
 		return 0, false
 	}
 	i, other := close[v.rnd.IntN(len(close))], close[v.rnd.IntN(len(close))] // the closer one of two
-	if v.lines[other].Trigger.At > v.lines[i].Trigger.At {
+	if v.lines[other].at > v.lines[i].at {
 		i = other
 	}
 	return i, true
@@ -111,7 +138,7 @@ func (v *variation) near(such func(Line) bool) (i int, found bool) {
 func (v *variation) moment() time.Duration {
 	t := v.at
 	if i, found := v.near(whichever); found && v.chance(0.6) {
-		if t = v.lines[i].Trigger.At; v.chance(0.5) {
+		if t = v.lines[i].at; v.chance(0.5) {
 			t += v.lines[i].For
 		}
 	}
@@ -122,10 +149,10 @@ func (v *variation) moment() time.Duration {
 }
 
 // until draws how long a line lasts: until such a moment, some part more or less than before, or as ever.
-func (v *variation) until(l Line) time.Duration {
+func (v *variation) until(l drawn) time.Duration {
 	switch t := v.moment(); {
-	case t > l.Trigger.At && v.chance(0.7):
-		return neat(t - l.Trigger.At)
+	case t > l.at && v.chance(0.7):
+		return neat(t - l.at)
 	case l.For > 0 && v.chance(0.5):
 		return neat(min(time.Duration(float64(l.For)*v.log(0.3, 3)), v.longest))
 	}
@@ -167,7 +194,7 @@ func (v *variation) insert(t time.Duration) {
 	}
 	v.add(t, f, v.length(f.Kind))
 	for i := range v.drawer.lines {
-		if l := &v.drawer.lines[i].Line; l.For > 0 {
+		if l := &v.drawer.lines[i]; l.For > 0 {
 			l.For = v.until(*l)
 		}
 	}
@@ -180,13 +207,37 @@ func (v *variation) cover() {
 	v.during(v.aside(from, to, v.part()))
 }
 
+// belie makes untrue what was said at the time of a broker's log: that broker loses data before, and is not given it again by who said so.
+func (v *variation) belie() {
+	back := v.at - v.span(time.Millisecond, v.telling)
+	gone := back - v.span(time.Millisecond, v.telling)
+	kinds := v.only(func(a world.Ability) bool { return isOutage(a) && loses(a) })
+	if len(v.about) < 2 || len(kinds) == 0 || gone <= 0 {
+		v.cover()
+		return
+	}
+	whose, says := Target{Role: Number, Broker: v.about[0]}, Target{Role: Number, Broker: v.about[len(v.about)-1]}
+	if i, found := v.near(func(l Line) bool { return isOutage(l.Fault.Kind) }); found && v.chance(0.6) {
+		v.lines[i].Fault = Fault{Kind: v.pick(kinds), Targets: []Target{whose}}
+		gone = v.lines[i].at
+	} else {
+		v.add(gone, Fault{Kind: v.pick(kinds), Targets: []Target{whose}}, back-gone)
+	}
+	f := Fault{Kind: world.CanPartition, Targets: []Target{says}, Others: []Target{whose}, Port: world.BrokerPort}
+	if slices.Contains(v.Can, world.CanHold) && v.chance(0.6) {
+		f = Fault{Kind: world.CanHold, Shape: OneWay, API: "fetch", Responses: true, Targets: f.Targets, Others: f.Others}
+	}
+	v.add(gone, f, v.at-gone+v.span(time.Millisecond, v.telling))
+	v.keep()
+}
+
 // during adds a fault that is in force at the time.
 func (v *variation) during(f Fault) {
 	t := max(0, v.at-v.span(10*time.Millisecond, 4*v.telling))
 	v.add(t, f, v.length(f.Kind))
 	for i := range v.drawer.lines {
-		if l := &v.drawer.lines[i].Line; l.For > 0 {
-			l.For = neat(max(0, v.at-l.Trigger.At) + v.span(time.Millisecond, v.telling))
+		if l := &v.drawer.lines[i]; l.For > 0 {
+			l.For = neat(max(0, v.at-l.at) + v.span(time.Millisecond, v.telling))
 		}
 	}
 	v.keep()
@@ -212,9 +263,7 @@ func (v *variation) two() (from, to Target) {
 
 // keep takes over what was drawn.
 func (v *variation) keep() {
-	for _, l := range v.drawer.lines {
-		v.lines = append(v.lines, l.Line)
-	}
+	v.lines = append(v.lines, v.drawer.lines...)
 	v.drawer.lines = nil
 }
 

@@ -23,7 +23,7 @@ func TestVariedPlans(t *testing.T) {
 		}
 		for n := range uint64(20) {
 			at := time.Duration(rapid.Int64Range(0, int64(s.Duration)).Draw(t, "at"))
-			vary := func() Plan { return Vary(rand.New(rand.NewPCG(seed, n)), s, p, at, about) }
+			vary := func() Plan { return Vary(rand.New(rand.NewPCG(seed, n)), s, p, nil, at, about) }
 			v := vary()
 			if again := vary(); again.String() != v.String() {
 				t.Fatalf("the same seed drew\n%v\nand\n%v", v, again)
@@ -54,7 +54,7 @@ func TestAVariationStaysClose(t *testing.T) {
 	const plans = 500
 	for seed := range uint64(plans) {
 		p := Generate(rand.New(rand.NewPCG(seed, 0)), s)
-		v := Vary(rand.New(rand.NewPCG(seed, 1)), s, p, 10*time.Second, Concern{})
+		v := Vary(rand.New(rand.NewPCG(seed, 1)), s, p, nil, 10*time.Second, Concern{})
 		had := map[string]int{}
 		for _, l := range v.Lines {
 			had[l.String()]++
@@ -72,5 +72,30 @@ func TestAVariationStaysClose(t *testing.T) {
 	}
 	if kept < lines*8/10 || same > plans/20 {
 		t.Errorf("%d of %d lines are as they were, and %d of %d plans, expected four fifths at least, and a twentieth at most", kept, lines, same, plans)
+	}
+}
+
+// TestAVariationBeliesWhatWasSaid varies a plan where one broker spoke of another's log: now and then that one loses data before, and is kept from getting it again
+// by who spoke.
+func TestAVariationBeliesWhatWasSaid(t *testing.T) {
+	s := testSpace(3, 20*time.Second)
+	at, about := 10*time.Second, Concern{Partition: s.Partitions[0], Brokers: []history.BrokerID{2, 3}}
+	belied := 0
+	const plans = 300
+	for seed := range uint64(plans) {
+		p := Generate(rand.New(rand.NewPCG(seed, 0)), s)
+		lost, apart := false, false
+		for _, l := range Vary(rand.New(rand.NewPCG(seed, 1)), s, p, nil, at, about).Lines {
+			f := l.Fault
+			lost = lost || loses(f.Kind) && len(f.Targets) == 1 && f.Targets[0] == Target{Role: Number, Broker: 2} && l.Trigger.At < at
+			apart = apart || len(f.Targets) == 1 && f.Targets[0] == Target{Role: Number, Broker: 3} && len(f.Others) == 1 &&
+				f.Others[0] == Target{Role: Number, Broker: 2} && l.Trigger.At < at && (l.Trigger.Kind != AtTime || l.Trigger.At+l.For > at)
+		}
+		if lost && apart {
+			belied++
+		}
+	}
+	if belied < plans/8 {
+		t.Errorf("%d of %d variations, expected an eighth at least", belied, plans)
 	}
 }
