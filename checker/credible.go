@@ -101,11 +101,11 @@ func (s *Stats) credible() error {
 	}
 	switch {
 	case s.Acked+s.Failed+s.Unknown != s.Sends:
-		return fmt.Errorf("Acked %d, Failed %d and Unknown %d, expected Sends together, %d", s.Acked, s.Failed, s.Unknown, s.Sends)
+		return fmt.Errorf("has Acked %d, Failed %d and Unknown %d, expected Sends together, %d", s.Acked, s.Failed, s.Unknown, s.Sends)
 	case s.UnknownInLog > s.Unknown:
 		return fmt.Errorf("UnknownInLog is %d, expected at most Unknown, %d", s.UnknownInLog, s.Unknown)
 	case s.Records > 0 && s.Polls == 0:
-		return fmt.Errorf("Records is %d and Polls is 0, expected a poll that they were given to", s.Records)
+		return fmt.Errorf("has Records at %d, and Polls is 0, expected a poll that they were given to", s.Records)
 	case s.FaultsObserved > s.Faults:
 		return fmt.Errorf("FaultsObserved is %d, expected at most Faults, %d", s.FaultsObserved, s.Faults)
 	case byKind != s.FaultsObserved:

@@ -20,7 +20,7 @@ func carried(run history.Run) *Result {
 // TestTheBudgetCutsASimulatedRunOff which would never come to its end: it counts for nothing, and that is said. One that comes to its end as the budget
 // does counts.
 func TestTheBudgetCutsASimulatedRunOff(t *testing.T) {
-	h := Hunt{Run: Defaults(), Seeds: 10, Workers: 1, Budget: 10 * time.Millisecond}
+	h := Hunt{Run: Defaults(), Seeds: 10, Workers: 1, Budget: 500 * time.Millisecond}
 	h.Carry = func(ctx context.Context, run history.Run) (*Result, error) {
 		<-ctx.Done()
 		return &Result{Run: run}, ctx.Err()
