@@ -23,7 +23,7 @@ type Space struct {
 	Lag        time.Duration // replica.lag.time.max.ms; 0 is lagUsual
 	Startup    time.Duration // about how long a broker takes from its start until it takes part again; 0 is too short to matter
 	Tour       bool          // begin with a leader cut off, one killed and one powered off, well apart, and wait for no events
-	// Due lists kinds that the plan has in any case, as far as the world can do them: two lines each, at times, as telling as that kind can be.
+	// Due lists kinds that the plan has in any case, as far as the world can do them: in each third of it, at a time, as telling as that kind can be.
 	Due []world.Ability
 }
 
@@ -367,16 +367,17 @@ func (d *drawer) bites(l drawn) bool {
 	return l.Trigger.Kind == AtTime && k.bites != nil && k.bites(d, l.Line)
 }
 
-// owe sees to it that the plan has two lines of a kind that surely bite: one may strike when what it is about is not there.
+// owed is in how many parts of a plan a kind that is due comes: one may strike when what it is about is not there, or another has it.
+const owed = 3
+
+// owe sees to it that the plan has a line of a kind that surely bites in each of its parts.
 func (d *drawer) owe(kind world.Ability) {
-	has := 0
-	for _, l := range d.lines {
-		if l.Fault.Kind == kind && d.bites(l) {
-			has++
+	part := (d.end - d.begin) / owed
+	for i := range time.Duration(owed) {
+		from := d.begin + i*part
+		if !slices.ContainsFunc(d.lines, func(l drawn) bool { return l.Fault.Kind == kind && l.Trigger.Kind == AtTime && l.at >= from && l.at < from+part && d.bites(l) }) {
+			d.surely(kind, from+d.upTo(max(0, part-d.telling)))
 		}
-	}
-	for ; has < 2; has++ {
-		d.surely(kind, d.begin+d.upTo(max(0, d.end-d.begin-d.telling)))
 	}
 }
 

@@ -256,3 +256,26 @@ func TestBrokersHaveTimeToStart(t *testing.T) {
 		t.Errorf("%.2f of the lines come early where the plan knows how long brokers take, and %.2f where it does not: expected less than half", known, unknown)
 	}
 }
+
+// TestWhatIsDueComesInEachPart draws plans in which each kind in turn is due: it comes all over the plan, so that one line of it neither has what another needs nor
+// meets the same fault that hides it.
+func TestWhatIsDueComesInEachPart(t *testing.T) {
+	for _, a := range everything {
+		for seed := range uint64(20) {
+			s := testSpace(3, time.Minute)
+			s.Can, s.Due = []world.Ability{a}, []world.Ability{a}
+			if len(s.Useful()) == 0 {
+				continue
+			}
+			var at []time.Duration
+			for _, l := range Generate(rand.New(rand.NewPCG(seed, 0)), s).Lines {
+				if l.Trigger.Kind == AtTime {
+					at = append(at, l.Trigger.At)
+				}
+			}
+			if end := s.Duration - min(tailMax, s.Duration/tailPart); len(at) < owed || slices.Min(at) > end/2 || slices.Max(at) < end/2 {
+				t.Errorf("seed %d: %s strikes at %v, expected %d times at least, over both halves", seed, a, at, owed)
+			}
+		}
+	}
+}
