@@ -89,9 +89,9 @@ func TestALoudLogIsBounded(t *testing.T) {
 	}
 }
 
-// TestThePageSaysThatLogsAreNotChecked: a log names no run, so that of another one, or one that was made up, would be shown as well.
-func TestThePageSaysThatLogsAreNotChecked(t *testing.T) {
-	const says = "These lines are as the files broker-N.log beside the run say; not checked."
+// TestThePageSaysWhoChecksLogs: a log names no run, so that of another one, or one that was made up, would be shown as well.
+func TestThePageSaysWhoChecksLogs(t *testing.T) {
+	const says = "These lines are as the files broker-N.log beside the run say; tidemark check tells whether they are still what the run wrote."
 	o, h := invalidRunWith("")
 	var lines strings.Builder
 	for s := range 100 {

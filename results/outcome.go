@@ -31,6 +31,7 @@ const outcomeFormat = 1
 //	truncated    what is missing of the journal; "" if nothing
 //	underWay     true as long as the run has neither come to its end nor to trouble; left out otherwise
 //	history      which file the verdict was given on, Journal: its bytes and their sha256; left out by older builds, and where there is none
+//	logs         what each broker-N.log held then, by its name: a Journal each; left out by older builds
 //	ground       of a run in containers, history.Ground: engine, kernel, image, and each broker's listeners
 //	shrunk       of a failing run that was shrunk: the plan that is left, and the line that replays it
 //	verdict      checker.Verdict: status, reason, findings with their witnesses, contract, stats, porcupine (the second judge)
@@ -41,14 +42,15 @@ const outcomeFormat = 1
 type Outcome struct {
 	Run       history.Run
 	Verdict   checker.Verdict
-	Hash      string          // the trace hash of a simulated run, hex; "" elsewhere
-	Replay    string          // the line to paste that replays the run
-	Wall      float64         // seconds of real time that the run took
-	Truncated string          // what is missing of the journal
-	UnderWay  bool            // the run has begun and not yet told how it ended: it goes on, or its harness was killed
-	Journal   *Journal        // which history was judged; nil is the one that lies in the directory when it is told
-	Ground    *history.Ground // what a run in containers stood on; nil of a simulated one
-	Shrunk    *Shrunk         // what shrinking left of the run; nil if it was not shrunk
+	Hash      string             // the trace hash of a simulated run, hex; "" elsewhere
+	Replay    string             // the line to paste that replays the run
+	Wall      float64            // seconds of real time that the run took
+	Truncated string             // what is missing of the journal
+	UnderWay  bool               // the run has begun and not yet told how it ended: it goes on, or its harness was killed
+	Journal   *Journal           // which history was judged; nil is the one that lies in the directory when it is told
+	Logs      map[string]Journal // which logs, by their names; nil are those that lie in the directory when it is told
+	Ground    *history.Ground    // what a run in containers stood on; nil of a simulated one
+	Shrunk    *Shrunk            // what shrinking left of the run; nil if it was not shrunk
 }
 
 // Shrunk is the smallest run that was found to fail as this one does.
@@ -60,18 +62,19 @@ type Shrunk struct {
 
 // storedOutcome is results.json.
 type storedOutcome struct {
-	Format    int             `json:"format"`
-	Seed      uint64          `json:"seed,string"`
-	Started   time.Time       `json:"started,omitzero"`
-	Hash      string          `json:"hash"`
-	Replay    string          `json:"replay"`
-	Wall      float64         `json:"wallSeconds"`
-	Truncated string          `json:"truncated"`
-	UnderWay  bool            `json:"underWay,omitempty"`
-	Journal   *Journal        `json:"history,omitempty"`
-	Ground    *history.Ground `json:"ground,omitempty"`
-	Shrunk    *Shrunk         `json:"shrunk,omitempty"`
-	Verdict   checker.Verdict `json:"verdict"`
+	Format    int                `json:"format"`
+	Seed      uint64             `json:"seed,string"`
+	Started   time.Time          `json:"started,omitzero"`
+	Hash      string             `json:"hash"`
+	Replay    string             `json:"replay"`
+	Wall      float64            `json:"wallSeconds"`
+	Truncated string             `json:"truncated"`
+	UnderWay  bool               `json:"underWay,omitempty"`
+	Journal   *Journal           `json:"history,omitempty"`
+	Logs      map[string]Journal `json:"logs,omitempty"`
+	Ground    *history.Ground    `json:"ground,omitempty"`
+	Shrunk    *Shrunk            `json:"shrunk,omitempty"`
+	Verdict   checker.Verdict    `json:"verdict"`
 }
 
 // Finish writes results.json and report.html, and porcupine.html if porcupine objects, also over those of an earlier check. None is put in place before
@@ -83,8 +86,14 @@ func (d Dir) Finish(o Outcome, h *history.History) error {
 			return err
 		}
 	}
+	if o.Logs == nil && !o.UnderWay {
+		var err error
+		if o.Logs, err = d.logs(); err != nil {
+			return err
+		}
+	}
 	text, err := json.MarshalIndent(storedOutcome{
-		Format: outcomeFormat, Seed: o.Run.Seed, Started: o.Run.Started, Hash: o.Hash, Replay: o.Replay, Wall: o.Wall, Truncated: o.Truncated, UnderWay: o.UnderWay, Journal: o.Journal, Ground: o.Ground, Shrunk: o.Shrunk,
+		Format: outcomeFormat, Seed: o.Run.Seed, Started: o.Run.Started, Hash: o.Hash, Replay: o.Replay, Wall: o.Wall, Truncated: o.Truncated, UnderWay: o.UnderWay, Journal: o.Journal, Logs: o.Logs, Ground: o.Ground, Shrunk: o.Shrunk,
 		Verdict: o.Verdict,
 	}, "", "  ")
 	if err != nil {
@@ -187,5 +196,5 @@ func DecodeOutcome(text []byte, run history.Run) (Outcome, error) {
 	if err := s.credible(run); err != nil {
 		return Outcome{}, err
 	}
-	return Outcome{Run: run, Verdict: s.Verdict, Hash: s.Hash, Replay: s.Replay, Wall: s.Wall, Truncated: s.Truncated, UnderWay: s.UnderWay, Journal: s.Journal, Ground: s.Ground, Shrunk: s.Shrunk}, nil
+	return Outcome{Run: run, Verdict: s.Verdict, Hash: s.Hash, Replay: s.Replay, Wall: s.Wall, Truncated: s.Truncated, UnderWay: s.UnderWay, Journal: s.Journal, Logs: s.Logs, Ground: s.Ground, Shrunk: s.Shrunk}, nil
 }

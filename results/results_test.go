@@ -51,7 +51,10 @@ func TestRunDirectoryRoundTrip(t *testing.T) {
 	if got.Journal == nil || d.Judged(got) != nil {
 		t.Errorf("outcome of the history %+v, %v, expected the one that was written", got.Journal, d.Judged(got))
 	}
-	got.Journal = nil
+	if len(got.Logs) != 1 || d.LogsAsWritten(got) != nil {
+		t.Errorf("outcome beside the logs %+v, %v, expected the one that was written", got.Logs, d.LogsAsWritten(got))
+	}
+	got.Journal, got.Logs = nil, nil
 	if err != nil || !reflect.DeepEqual(got, o) {
 		t.Errorf("outcome %+v, %v, expected %+v", got, err, o)
 	}

@@ -65,6 +65,9 @@ func checkCommand() *cobra.Command {
 			if err := d.Judged(before); err != nil {
 				fmt.Fprintln(c.ErrOrStderr(), "tidemark:", err)
 			}
+			if err := d.LogsAsWritten(before); err != nil {
+				fmt.Fprintln(c.ErrOrStderr(), "tidemark:", err)
+			}
 			res, truncated, err := harness.Recheck(d, run)
 			if err != nil {
 				return usage(err)
@@ -74,7 +77,7 @@ func checkCommand() *cobra.Command {
 			}
 			if write {
 				o := res.Outcome(d)
-				o.Hash, o.Wall, o.Truncated, o.Ground = before.Hash, before.Wall, truncated, before.Ground
+				o.Hash, o.Wall, o.Truncated, o.Ground, o.Logs = before.Hash, before.Wall, truncated, before.Ground, before.Logs
 				o.UnderWay = before.UnderWay && (o.Verdict.Status == checker.Unknown || o.Verdict.Status == checker.Invalid) // a history that is whole tells how it ended
 				o.Shrunk = before.Shrunk
 				if err := d.Finish(o, res.History); err != nil {
@@ -84,7 +87,7 @@ func checkCommand() *cobra.Command {
 					fmt.Fprintln(c.ErrOrStderr(), "tidemark: what stood in results.json alone is lost: the trace hash or what the containers stood on, and how long the run took")
 				}
 				fmt.Fprintf(c.ErrOrStderr(), "rewrote %s and %s\n", filepath.Join(d.Path, "results.json"), d.ReportPath())
-				if len(res.Verdict.Findings) > 0 {
+				if len(res.Verdict.Findings) > 0 && before.Logs == nil {
 					fmt.Fprintln(c.ErrOrStderr(), "tidemark: lines of broker-N.log in the report are as the files beside the run say; not checked")
 				}
 			}

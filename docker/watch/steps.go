@@ -43,13 +43,17 @@ func (w *Watch) follow(steps []history.Step, t *Told, r *Replica, since time.Dur
 		})
 		return &steps[len(steps)-1]
 	}
-	end := old.LEO // as far as it is told already
+	end, hw := old.LEO, old.HW // as far as it is told already
 	switch {
 	case now.Leads && (!old.Leads || now.Epoch > old.Epoch):
 		if before := w.replicas[place{s.source, r.Partition}]; before != nil && min(before.LEO, now.LEO) > end {
 			copied := step(history.StepAppend, max(since, w.copied(s.source, r.Partition, before.LEO)+1), end, min(before.LEO, now.LEO))
 			copied.Peer, copied.Epoch = s.source, old.Epoch
 			end, since = copied.To, copied.Time
+		}
+		if began := min(now.HW, end); began < hw && !s.restarted { // what it followed may have known less: a leader's own does not go back
+			step(history.StepHW, since, hw, began)
+			hw = began
 		}
 		step(history.StepElection, since, min(now.HW, end), min(now.LEO, end))
 	case !now.Leads && (old.Leads || now.Epoch > old.Epoch || isNew):
@@ -77,8 +81,8 @@ func (w *Watch) follow(steps []history.Step, t *Told, r *Replica, since time.Dur
 	if now.Start > old.Start && old.Start >= 0 {
 		step(history.StepTrim, t.To, old.Start, now.Start)
 	}
-	if now.HW != old.HW && !s.restarted {
-		step(history.StepHW, t.To, old.HW, now.HW)
+	if now.HW != hw && !s.restarted {
+		step(history.StepHW, t.To, hw, now.HW)
 	}
 	s.ReplicaState, s.looked, s.restarted, s.source = now, t.From, false, source
 	return steps
