@@ -3,6 +3,7 @@ package harness
 import (
 	"time"
 
+	"tidemark/checker"
 	"tidemark/history"
 	"tidemark/nemesis"
 )
@@ -41,7 +42,7 @@ func onward(res *Result, needs time.Duration) (run history.Run, struck []time.Du
 		if struck[i] < 0 {
 			continue
 		}
-		if end := ends[i].Truncate(time.Microsecond); end > 0 && (l.For == 0 || l.For > end) {
+		if end := ends[i].Truncate(time.Microsecond); end > 0 && !checker.AtOnce(string(l.Fault.Kind)) && (l.For == 0 || l.For > end) {
 			l.For = end
 		}
 		lines, kept = append(lines, l), append(kept, struck[i])

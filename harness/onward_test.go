@@ -52,3 +52,24 @@ func TestARunGoesOnBehindItsEnd(t *testing.T) {
 		t.Errorf("the short run\n%s\nand the long one\n%s\nexpected the same", strings.Join(a, "\n"), strings.Join(b, "\n"))
 	}
 }
+
+// TestWhatHasNoLengthGetsNone: a plan's end came between an election and the look that saw it. The longer run asks for it as before.
+func TestWhatHasNoLengthGetsNone(t *testing.T) {
+	run, err := ScenarioRun(strings.Fields("seed=7 duration=8s brokers=3 partitions=1 rate=50"), "at 6.9s elect broker 2 on orders/0\nat 6.9s pause broker 3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &history.History{Marks: []history.Mark{{Time: time.Second, Name: "load"}}}
+	for line := range 2 {
+		for i, phase := range []history.FaultPhase{history.FaultRequested, history.FaultApplied} {
+			h.Faults = append(h.Faults, history.FaultEvent{Time: 7900*time.Millisecond + time.Duration(i)*50*time.Millisecond, Fault: line, Phase: phase})
+		}
+	}
+	on, _ := onward(&Result{Run: run, History: h}, 12*time.Second)
+	if err := Verify(on); err != nil {
+		t.Fatal(err)
+	}
+	if lines := planOf(on).Lines; len(lines) != 2 || lines[0].For != 0 || lines[1].For != 50*time.Millisecond {
+		t.Errorf("%s\nexpected the election without a length, and a pause of 50ms", on.Plan)
+	}
+}
