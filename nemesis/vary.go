@@ -212,7 +212,7 @@ func (v *variation) belie() {
 	back := v.at - v.span(time.Millisecond, v.telling)
 	gone := back - v.span(time.Millisecond, v.telling)
 	kinds := v.only(func(a world.Ability) bool { return isOutage(a) && loses(a) })
-	if len(v.about) < 2 || len(kinds) == 0 || gone <= 0 {
+	if len(v.about) < 2 || v.about[0] == v.about[len(v.about)-1] || len(kinds) == 0 || gone <= 0 {
 		v.cover()
 		return
 	}

@@ -19,7 +19,7 @@ func TestVariedPlans(t *testing.T) {
 		p := Generate(rand.New(rand.NewPCG(seed, 0)), s)
 		var about Concern
 		if rapid.Bool().Draw(t, "concerns") {
-			about = Concern{Partition: s.Partitions[0], Brokers: []history.BrokerID{s.Brokers[0], s.Brokers[len(s.Brokers)-1]}}
+			about = Concern{Partition: s.Partitions[0], Brokers: rapid.SliceOfN(rapid.SampledFrom(s.Brokers), 0, 3).Draw(t, "brokers concerned")} // one may come twice
 		}
 		for n := range uint64(20) {
 			at := time.Duration(rapid.Int64Range(0, int64(s.Duration)).Draw(t, "at"))
@@ -97,5 +97,20 @@ func TestAVariationBeliesWhatWasSaid(t *testing.T) {
 	}
 	if belied < plans/8 {
 		t.Errorf("%d of %d variations, expected an eighth at least", belied, plans)
+	}
+}
+
+// TestNobodyBeliesHimself: where the same broker is spoken of and speaks, nothing is put between it and itself.
+func TestNobodyBeliesHimself(t *testing.T) {
+	s := testSpace(3, 20*time.Second)
+	about := Concern{Partition: s.Partitions[0], Brokers: []history.BrokerID{2, 2}}
+	for seed := range uint64(300) {
+		p := Generate(rand.New(rand.NewPCG(seed, 0)), s)
+		for _, l := range Vary(rand.New(rand.NewPCG(seed, 1)), s, p, nil, 10*time.Second, about).Lines {
+			f := l.Fault
+			if len(f.Targets) == 1 && len(f.Others) == 1 && f.Targets[0].Role == Number && f.Targets[0] == f.Others[0] {
+				t.Errorf("seed %d: %v", seed, l)
+			}
+		}
 	}
 }
