@@ -99,6 +99,7 @@ func brokersRun(t *testing.T, seed uint64) (hash uint64, steps []history.Step) {
 			return err
 		}
 		compare(t, w)
+		unname(t, w)
 		return nil
 	})
 	if err != nil {
@@ -198,5 +199,16 @@ func compare(t *testing.T, w *World) {
 				t.Errorf("replicas of %v hold different records", p.Partition)
 			}
 		}
+	}
+}
+
+// unname removes what names a replica's directory, as a broker does before it removes the rest: what is left is in no dump.
+func unname(t *testing.T, w *World) {
+	h, err := w.host(2)
+	if err == nil {
+		err = h.drive.Remove("orders-0/partition.metadata")
+	}
+	if dumps := w.Dump(2); err != nil || len(dumps) != 1 || dumps[0].Partition.Index != 1 {
+		t.Errorf("%v, dumps %+v, expected that of orders/1 alone", err, dumps)
 	}
 }

@@ -36,7 +36,11 @@ func (w *World) Dump(b history.BrokerID) []history.Dump {
 		if !isDir || !ok {
 			continue
 		}
-		d := history.Dump{Broker: b, Partition: w.name(tp, topicID(h.drive, dir)), HW: history.UnknownOffset}
+		id, named := topicID(h.drive, dir)
+		if !named { // it is being removed: what is left is nobody's, and goes at the next start at the latest
+			continue
+		}
+		d := history.Dump{Broker: b, Partition: w.name(tp, id), HW: history.UnknownOffset}
 		if hw, ok := hws[tp]; ok {
 			d.HW = history.Offset(hw)
 		}
@@ -54,14 +58,14 @@ func (w *World) Dump(b history.BrokerID) []history.Dump {
 	return dumps
 }
 
-// topicID reads which topic a replica's directory is of, zero if it does not tell.
-func topicID(d *drive, dir string) kafka.TopicID {
+// topicID reads which topic a replica's directory is of, zero if what should tell does not; named is false where there is no such file.
+func topicID(d *drive, dir string) (id kafka.TopicID, named bool) {
 	data, err := disk.ReadFile(d, dir+"/partition.metadata", 4096)
 	if err != nil {
-		return kafka.TopicID{}
+		return id, !errors.Is(err, fs.ErrNotExist)
 	}
-	id, _ := replica.ParseTopicID(data)
-	return id
+	id, _ = replica.ParseTopicID(data)
+	return id, true
 }
 
 // partitionDir reads a replica's directory name, topic-index.
