@@ -1,8 +1,10 @@
 package nemesis
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,6 +110,7 @@ type lag struct {
 	links []link
 	done  []link                 // those on which this fault delays packets
 	quick map[link]time.Duration // how long a message took on each before, where one could be sent
+	seen  map[link]string        // what was seen of those that are late: one look may meet too few messages that are
 }
 
 func (l *lag) gaps() []gap { return at(world.AnyPort, l.links) }
@@ -166,29 +169,41 @@ func (l *lag) disturbed(k link) (is bool) {
 	return is
 }
 
-// measured is how many messages a measurement sends at a time, an odd number: what one of them met by chance, or that one of them overtook, does not count.
-const measured = 5
+// messages is how many messages a measurement sends over a link at a time, and how many of them must be late: what one of them met by chance, or that one
+// of them overtook, does not count. Most are late by half of the lag where the jitter is smaller than that, and few overtake: so the median of a few tells. Else
+// more are sent, and a third of those that are to be expected must be late.
+func (f Fault) messages() (sent, late int) {
+	share := 1 - f.Share
+	if f.Jitter > f.By/2 { // which is drawn evenly on both sides
+		share *= float64(f.Jitter+f.By/2) / float64(2*f.Jitter)
+	}
+	if share >= 0.9 {
+		return 5, 3
+	}
+	return 31, int(math.Ceil(31 * share / 3))
+}
 
 // silence is how long nothing arrives before that alone tells of a lag, where a fault ends before half of its lag is over. Machines by themselves are seldom
 // so slow.
 const silence = time.Second
 
-// measure tells how long messages take on some links, as the median of a few. A link over which one does not arrive in time is left out.
+// measure tells how long messages take on some links, so many of them as must be late at least that long. A link over which one does not arrive in time is left out.
 func (l *lag) measure(links []link, timeout time.Duration) map[link]time.Duration {
-	times := make([]time.Duration, measured*len(links))
+	sent, late := l.line.Fault.messages()
+	times := make([]time.Duration, sent*len(links))
 	passed := make([]bool, len(times))
 	l.each("nemesis probe", len(times), func(i int) {
-		k := links[i/measured]
+		k := links[i/sent]
 		times[i], passed[i] = l.Cluster.Transit(k.from, k.to, timeout)
 	})
 	took := make(map[link]time.Duration, len(links))
 	for i, k := range links {
-		of := times[measured*i:][:measured]
-		if slices.Contains(passed[measured*i:][:measured], false) {
+		of := times[sent*i:][:sent]
+		if slices.Contains(passed[sent*i:][:sent], false) {
 			continue
 		}
 		slices.Sort(of)
-		took[k] = of[measured/2]
+		took[k] = of[sent-late]
 	}
 	return took
 }
@@ -203,33 +218,51 @@ func (l *lag) patience() time.Duration {
 
 // probe measures every link again that was measured before: a message must take longer by about the lag.
 func (l *lag) probe() (string, error) {
+	var said []string
 	open := slices.DeleteFunc(l.undisturbed(), func(k link) bool {
 		_, known := l.quick[k]
-		return !known
+		seen := l.seen[k]
+		if seen != "" {
+			said = append(said, seen)
+		}
+		return !known || seen != ""
 	})
 	wait := min(l.patience(), l.end-l.Env.Now()) // behind its end there is nothing to see
 	took := l.measure(open, wait)
 	still := l.undisturbed()
-	var said []string
+	var missing error
 	for _, k := range open {
 		now, arrived := took[k]
 		switch {
 		case !slices.Contains(still, k):
 			continue
 		case !arrived && wait < l.patience() && wait >= l.quick[k]+min(l.line.Fault.By/2, silence):
-			said = append(said, fmt.Sprintf("more than %s on %v, %s before", brief(wait), k, brief(l.quick[k])))
-			continue
+			l.saw(k, fmt.Sprintf("more than %s on %v, %s before", brief(wait), k, brief(l.quick[k])))
 		case !arrived:
-			return "", fmt.Errorf("nothing arrives on %v within %s", k, brief(wait))
+			missing = cmp.Or(missing, fmt.Errorf("nothing arrives on %v within %s", k, brief(wait)))
+			continue
 		case !l.late(k, now):
-			return "", fmt.Errorf("a message takes %s on %v, %s before: expected about %s more", brief(now), k, brief(l.quick[k]), Lasting(l.line.Fault.By))
+			missing = cmp.Or(missing, fmt.Errorf("a message takes %s on %v, %s before: expected about %s more", brief(now), k, brief(l.quick[k]), Lasting(l.line.Fault.By)))
+			continue
+		default:
+			l.saw(k, fmt.Sprintf("%s on %v, %s before", brief(now), k, brief(l.quick[k])))
 		}
-		said = append(said, fmt.Sprintf("%s on %v, %s before", brief(now), k, brief(l.quick[k])))
+		said = append(said, l.seen[k])
+	}
+	if missing != nil {
+		return "", missing
 	}
 	if len(said) == 0 {
 		return "", fmt.Errorf("%w: no link of the lag is uncut, loses nothing and has both ends up", errHidden)
 	}
 	return "a message takes " + strings.Join(said, "; "), nil
+}
+
+func (l *lag) saw(k link, what string) {
+	if l.seen == nil {
+		l.seen = map[link]string{}
+	}
+	l.seen[k] = what
 }
 
 // brief is a measured time to the digits that matter.
