@@ -375,7 +375,9 @@ func (d *drawer) owe(kind world.Ability) {
 	part := (d.end - d.begin) / owed
 	for i := range time.Duration(owed) {
 		from := d.begin + i*part
-		if !slices.ContainsFunc(d.lines, func(l drawn) bool { return l.Fault.Kind == kind && l.Trigger.Kind == AtTime && l.at >= from && l.at < from+part && d.bites(l) }) {
+		if !slices.ContainsFunc(d.lines, func(l drawn) bool {
+			return l.Fault.Kind == kind && l.Trigger.Kind == AtTime && l.at >= from && l.at < from+part && d.bites(l)
+		}) {
 			d.surely(kind, from+d.upTo(max(0, part-d.telling)))
 		}
 	}
