@@ -55,12 +55,13 @@ func sentAgainTo(t testing.TB, port uint16) (n int) {
 
 // TestAnOpenerThatGaveUp closes while the server's kernel lets no connection in. Once it does, nothing arrives of what it had written; who waited is served.
 func TestAnOpenerThatGaveUp(t *testing.T) {
-	s := newStage(t, nil)
-	server := crowded(t)
+	server, front := crowded(t), listen(t)
 	to := netip.MustParseAddrPort(server.Addr().String())
-	s.proxy.opt.Route = func(net.Conn) (Route, error) {
+	s := &stage{t: t, address: front.Addr().String()}
+	s.proxy = New(Options{Route: func(net.Conn) (Route, error) {
 		return Route{To: to, Link: world.Link{From: history.NoBroker, To: 1}}, nil
-	}
+	}})
+	go func() { _ = s.proxy.Serve(front) }()
 	var openers []net.Conn
 	for _, word := range []string{"waits", "leaves"} {
 		c, err := net.Dial("tcp4", s.address)
