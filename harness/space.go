@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tidemark/history"
+	"tidemark/nemesis"
 	"tidemark/world"
 )
 
@@ -185,7 +186,7 @@ const generatorDraws = 1000
 const generatorRuns = 5
 
 // GeneratorHash names the search: the hash over the configurations and plans of a thousand seeds, as they come without any option given, over runs that are
-// split from those, what nearly happens in some, and over how leads are pursued.
+// split from those, what nearly happens in some and how others go on from there, and over how leads are pursued.
 // Two programs that print the same one search alike, whatever their sources look like.
 var GeneratorHash = sync.OnceValue(func() string {
 	h := sha256.New()
@@ -198,7 +199,11 @@ var GeneratorHash = sync.OnceValue(func() string {
 			return fmt.Sprintf("none (draw %d: %v)", n, err)
 		}
 		_ = enc.Encode(run) // neither a run nor a hash can fail
-		split, err := varied(0, n, run, nil, Near{At: run.Duration / 2}, false)
+		near := Near{At: run.Duration / 2}
+		if n%2 == 1 { // of what concerns two brokers
+			near.About = nemesis.Concern{Partition: Partitions(run)[0], Brokers: BrokerIDs(run)[:2]}
+		}
+		split, err := varied(0, n, run, nil, near, false)
 		if err != nil {
 			return fmt.Sprintf("none (split %d: %v)", n, err)
 		}
@@ -210,7 +215,8 @@ var GeneratorHash = sync.OnceValue(func() string {
 		if err != nil {
 			return fmt.Sprintf("none (run %d: %v)", n, err)
 		}
-		_ = enc.Encode(res.Near)
+		on, struck := beyond(res)
+		_ = enc.Encode([]any{res.Near, on, struck})
 	}
 	_ = enc.Encode([]any{leadsMax, fmt.Sprint(leadWays), leadLength, SplitAfter, splitLag, splitEvery, sparksMax, splitsMax, worthUntrue})
 	return hex.EncodeToString(h.Sum(nil)[:8])

@@ -224,8 +224,12 @@ func (v *variation) belie() {
 		v.add(gone, Fault{Kind: v.pick(kinds), Targets: []Target{whose}}, back-gone)
 	}
 	f := Fault{Kind: world.CanPartition, Targets: []Target{says}, Others: []Target{whose}, Port: world.BrokerPort}
-	if slices.Contains(v.Can, world.CanHold) && v.chance(0.6) {
+	if !slices.Contains(v.Can, world.CanPartition) || slices.Contains(v.Can, world.CanHold) && v.chance(0.6) {
 		f = Fault{Kind: world.CanHold, Shape: OneWay, API: "fetch", Responses: true, Targets: f.Targets, Others: f.Others}
+	}
+	if !slices.Contains(v.Can, f.Kind) { // nothing keeps them apart here
+		v.keep()
+		return
 	}
 	v.add(gone, f, v.at-gone+v.span(time.Millisecond, v.telling))
 	v.keep()

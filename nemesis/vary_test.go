@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tidemark/history"
+	"tidemark/world"
 )
 
 // TestVariedPlans varies drawn plans, and what came of that again: every plan is its text, passes Check, and comes again from its seed.
@@ -110,6 +111,22 @@ func TestNobodyBeliesHimself(t *testing.T) {
 			f := l.Fault
 			if len(f.Targets) == 1 && len(f.Others) == 1 && f.Targets[0].Role == Number && f.Targets[0] == f.Others[0] {
 				t.Errorf("seed %d: %v", seed, l)
+			}
+		}
+	}
+}
+
+// TestAVariationHasNoKindThatIsNotThere varies plans where only some kinds may be drawn: no line is of another.
+func TestAVariationHasNoKindThatIsNotThere(t *testing.T) {
+	about := Concern{Brokers: []history.BrokerID{2, 3}}
+	for _, can := range [][]world.Ability{{world.CanPowerFail}, {world.CanWipe, world.CanHold}, {world.CanPowerFail, world.CanPartition}, {world.CanKill}} {
+		s := testSpace(3, 20*time.Second)
+		s.Can = can
+		for seed := range uint64(200) {
+			p := Generate(rand.New(rand.NewPCG(seed, 0)), s)
+			v := Vary(rand.New(rand.NewPCG(seed, 1)), s, p, nil, 10*time.Second, about)
+			if err := v.Check(can, s.Brokers, s.Partitions); err != nil {
+				t.Fatalf("seed %d, with %v: %v", seed, can, err)
 			}
 		}
 	}
